@@ -20,7 +20,7 @@ from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ContextThreadPoolExecutor
 
-from langchain_context_engine.designs.plan_assembly import Assembly, Call, Job, OpenPack, PlanResult
+from langchain_context_engine.designs.plan_assembly import Assembly, Call, Job, Pack, PlanResult
 from langchain_context_engine.designs.plan_messages import (
     ContextDeclaration,
     ContextPolicySpec,
@@ -116,14 +116,16 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
         compactor = None if chosen is None else resolve_compactor(chosen.type, model=model, known=known)
         self.compactor = compactor or COMPACTORS["truncate"]
         self.settings: dict[str, Any] = {"compactor": compactor, **settings, "tokenizer": self.count}
-        self.packs = {name: OpenPack.of(name, given, self.settings) for name, given in (packs or {}).items()}
+        self.packs = {name: Pack.of(name, given, self.settings) for name, given in (packs or {}).items()}
         self.directives: tuple[Directive, ...] = declaration.messages or ()
         if declaration.messages is None:
             placed = (PackSpec(type="context", name=name) for name in self.packs)
             self.directives = (*placed, HistorySpec(type="history"))
         self.max_tokens = _input_budget(self.policy, context_window, model)
         self.specs = self._specs()
-        self.engines = {name: pack.engine for name, pack in self.packs.items() if pack.engine}
+        self.engines = {
+            name: pack.source for name, pack in self.packs.items() if isinstance(pack.source, ContextEngine)
+        }
         self.engine = self._replaying_engine()
         self.journal = open_journal(journal)
 
@@ -229,7 +231,8 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
             if ratio is not None and self.max_tokens is None:
                 raise ConfigError(f"{told} is a share of input_budget, which is not given")
         for name, pack in self.packs.items():
-            if pack.plan and any(isinstance(directive, HistorySpec) for directive in pack.plan.directives):
+            nested = pack.source.directives if isinstance(pack.source, ContextPlan) else ()
+            if any(isinstance(directive, HistorySpec) for directive in nested):
                 told = f"the nested plan {name!r} has a history; only the outermost may have one"
                 raise ConfigError(f"plan {self.name!r}: {told}")
         return specs

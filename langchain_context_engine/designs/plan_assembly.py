@@ -117,15 +117,63 @@ class Pack:
     fields: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, given: Any) -> Pack:
-        """Return a pack of its source, or of an object whose `config` has its fields and what is metadata."""
-        config = getattr(given, "config", None)
-        if isinstance(given, Pack) or not isinstance(config, Mapping):
-            return given if isinstance(given, Pack) else cls(source=given)
-        known = cls.__dataclass_fields__
-        own = {key: value for key, value in config.items() if key in known}
-        told = {key: value for key, value in config.items() if key not in known}
-        return cls(**{**own, "metadata": {**told, **own.get("metadata", {})}})
+    def of(cls, name: str, given: Any, own: Mapping[str, Any]) -> Pack:
+        """Return a pack whose source is the engine or the plan that fills it; None: a call must bring it.
+
+        Args:
+            name: What the plan calls it.
+            given: A `Pack`, or what may be its source; or an object whose `config` has its fields, and what
+                becomes metadata.
+            own: Settings of the engine for what is none; the `tokenizer` counts for all.
+
+        Raises:
+            ConfigError: Nothing could fill it.
+        """
+        from langchain_context_engine.designs.plan import ContextPlan
+
+        pack, config = given if isinstance(given, Pack) else cls(source=given), getattr(given, "config", None)
+        # A Runnable with a configuration is a retriever and no description of one.
+        if isinstance(config, Mapping) and not callable(getattr(given, "invoke", None)):
+            known = {key: value for key, value in config.items() if key in cls.__dataclass_fields__}
+            told = {key: value for key, value in config.items() if key not in known}
+            pack = cls(**{**known, "metadata": {**told, **known.get("metadata", {})}})
+        source, limit = pack.source, pack.limit
+        if source is None or isinstance(source, ContextPlan):
+            return pack
+        if isinstance(source, ContextEngine):
+            limit = source.config.limit if limit is None else limit
+            engine = source.with_settings(tokenizer=own["tokenizer"])
+        else:
+            engine = ContextEngine([_source_of(name, source, pack.metadata)], **{**SETTINGS, **own})
+        return replace(pack, source=engine, limit=_PAGE if limit is None else limit)
+
+    def request(
+        self, query: str, page: int, max_tokens: int | None, fields: Mapping[str, Any]
+    ) -> ContextRequest:
+        """Return the request for a page; a call's own fields only narrow the pack's."""
+        bound, limit = narrowed(ContextRequest(**self.fields), fields), self.limit or 0
+        offset = bound.offset + self.offset + page * limit
+        return replace(bound, query=query, offset=offset, limit=limit, budget=max_tokens)
+
+    def fit(self, pages: Sequence[Context], max_tokens: int | None) -> Context:
+        """Return the candidates of all pages, each once, as one context within so many tokens."""
+        if not pages or max_tokens == 0:
+            return Context(request=replace(pages[0].request, budget=0)) if pages else Context()
+        joined: dict[Key, Candidate] = {}
+        for candidate in (candidate for page in pages for candidate in page.candidates):
+            joined.setdefault(candidate.key, candidate)
+        request = replace(pages[0].request, budget=max_tokens)
+        context = assemble(tuple(joined.values()), request, self.source.config.parts())
+        warnings = dict.fromkeys((*(w for page in pages for w in page.warnings), *context.warnings))
+        return replace(context, warnings=tuple(warnings), settings=self.source.config.described())
+
+    def is_dry(self, pages: Sequence[Context]) -> bool:
+        """Return whether the last page was short, or told nothing new."""
+        offered = {c.key for c in pages[-1].candidates} | {
+            d.key for d in pages[-1].decisions if d.stage == "collect" and d.verdict is Verdict.DROPPED
+        }
+        known = {candidate.key for page in pages[:-1] for candidate in page.candidates}
+        return len(offered) < (self.limit or 0) or offered <= known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,82 +234,18 @@ class PlanResult:
         return ChatPromptValue(messages=list(self.messages))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenPack:
-    """A pack, bound to the engine or the plan that fills it; to neither where a call must bring a retriever.
+def _source_of(name: str, given: Any, metadata: Mapping[str, Any]) -> Any:
+    """Return a source, a retriever or a function as a source."""
+    if callable(getattr(given, "invoke", None)):
+        return RetrieverSource(given, name)
+    if callable(getattr(given, "fetch", None)):
+        return given
+    if not callable(given):
+        expected = "must be an engine, a source, a retriever, a function or a plan"
+        raise ConfigError(f"pack {name!r} {expected}, got {type(given).__name__}")
 
-    Its `config` is that of the engine, with the plan's own token counter.
-    """
-
-    name: str
-    pack: Pack
-    engine: ContextEngine | None = None
-    plan: ContextPlan | None = None
-    config: EngineConfig = field(default_factory=EngineConfig)
-
-    @classmethod
-    def of(cls, name: str, given: Any, own: Mapping[str, Any]) -> OpenPack:
-        """Return a pack bound to what fills it; `own` are settings for packs that are no engine.
-
-        Raises:
-            ConfigError: Nothing could fill it.
-        """
-        from langchain_context_engine.designs.plan import ContextPlan
-
-        pack = Pack.of(given)
-        source = pack.source
-        if source is None or isinstance(source, ContextPlan):
-            return cls(name=name, pack=pack, plan=source)
-        if callable(getattr(source, "invoke", None)):
-            source = RetrieverSource(source, name)
-        elif callable(source):
-            source = _function_source(name, source, pack.metadata)
-        elif not isinstance(source, ContextEngine) and not callable(getattr(source, "fetch", None)):
-            expected = "must be an engine, a source, a retriever, a function or a plan"
-            raise ConfigError(f"pack {name!r} {expected}, got {type(source).__name__}")
-        engine = (
-            source if isinstance(source, ContextEngine) else ContextEngine([source], **{**SETTINGS, **own})
-        )
-        config = engine.config.changed(tokenizer=own["tokenizer"])
-        return cls(name=name, pack=pack, engine=engine, config=config)
-
-    @property
-    def limit(self) -> int:
-        """Records a page."""
-        own = self.pack.source.config.limit if isinstance(self.pack.source, ContextEngine) else None
-        return next(limit for limit in (self.pack.limit, own, _PAGE) if limit is not None)
-
-    def request(
-        self, query: str, page: int, max_tokens: int | None, fields: Mapping[str, Any]
-    ) -> ContextRequest:
-        """Return the request for a page; a call's own fields only narrow the pack's."""
-        bound = narrowed(ContextRequest(**self.pack.fields), fields)
-        offset = bound.offset + self.pack.offset + page * self.limit
-        return replace(bound, query=query, offset=offset, limit=self.limit, budget=max_tokens)
-
-    def fit(self, pages: Sequence[Context], max_tokens: int | None) -> Context:
-        """Return the candidates of all pages, each once, as one context within so many tokens."""
-        if not pages or max_tokens == 0:
-            return Context(request=replace(pages[0].request, budget=0)) if pages else Context()
-        joined: dict[Key, Candidate] = {}
-        for candidate in (candidate for page in pages for candidate in page.candidates):
-            joined.setdefault(candidate.key, candidate)
-        request = replace(pages[0].request, budget=max_tokens)
-        context = assemble(tuple(joined.values()), request, self.config.parts())
-        warnings = dict.fromkeys((*(w for page in pages for w in page.warnings), *context.warnings))
-        return replace(context, warnings=tuple(warnings), settings=self.config.described())
-
-    def is_dry(self, pages: Sequence[Context]) -> bool:
-        """Return whether the last page was short, or told nothing new."""
-        offered = {c.key for c in pages[-1].candidates} | {
-            d.key for d in pages[-1].decisions if d.stage == "collect" and d.verdict is Verdict.DROPPED
-        }
-        return len(offered) < self.limit or offered <= {c.key for page in pages[:-1] for c in page.candidates}
-
-
-def _function_source(name: str, function: Any, metadata: Mapping[str, Any]) -> FunctionSource:
     def ask(request: ContextRequest) -> Any:
-        return function(
+        return given(
             ContextRetrieverRequest(
                 query=request.query,
                 offset=request.offset,
@@ -385,11 +369,11 @@ class Assembly:
             promised = share_packs(claims, most, left, left_default)
             yield from self._ask(packs, most, promised)
             for name, pack in packs.items():
-                filled[name] = yield from self._fitted(pack, most[name], promised[name])
+                filled[name] = yield from self._fitted(name, pack, most[name], promised[name])
             needs = {name: filled[name].tokens for name in packs}
             granted = share_packs(claims, needs, left, left_default)
             for name in (name for name in packs if needs[name] > granted[name]):
-                filled[name] = yield from self._fitted(packs[name], granted[name], promised[name])
+                filled[name] = yield from self._fitted(name, packs[name], granted[name], promised[name])
             left = max(0, left - sum(filled[name].tokens for name in packs))
             sharing = (name for name, claim in claims.items() if claim.most is None)
             left_default = max(0, left_default - sum(filled[name].tokens for name in sharing))
@@ -400,15 +384,19 @@ class Assembly:
         most = UNBOUNDED if spec.budget is not None and own is None else own
         return Claim(weight=spec.weight, priority=spec.priority, most=most)
 
-    def _pack(self, name: str) -> OpenPack:
+    def _pack(self, name: str) -> Pack:
         """Return a pack, with what the call retrieves by in place of its own source."""
         pack, override = self.plan.packs[name], self.call.override
         chosen = override.get(name) if isinstance(override, Mapping) else override
-        if chosen is not None and pack.plan is None:
-            return OpenPack.of(name, replace(pack.pack, source=chosen), self.plan.settings)
-        if pack.engine is None and pack.plan is None:
+        if chosen is not None and not self._is_plan(pack):
+            return Pack.of(name, replace(pack, source=chosen), self.plan.settings)
+        if pack.source is None:
             raise ConfigError(f"pack {name!r} has no source; give it one, or pass retriever_override")
         return pack
+
+    @staticmethod
+    def _is_plan(pack: Pack) -> bool:
+        return pack.source is not None and not isinstance(pack.source, ContextEngine)
 
     def _key(self, name: str) -> tuple[int, str]:
         return (id(self.plan), name)
@@ -417,44 +405,43 @@ class Assembly:
         return self.call.pages.setdefault(self._key(name), [])
 
     def _ask(
-        self, packs: Mapping[str, OpenPack], most: Mapping[str, int], promised: Mapping[str, int]
+        self, packs: Mapping[str, Pack], most: Mapping[str, int], promised: Mapping[str, int]
     ) -> _Asking:
         """Ask all packs at once for a page, and for a further one while they are not full."""
-        while wanting := [pack for name, pack in packs.items() if self._wants_more(pack, most[name])]:
+        while wanting := [name for name, pack in packs.items() if self._wants_more(name, pack, most[name])]:
             jobs: list[Job] = []
-            for pack in wanting:
-                page = len(self._pages(pack.name))
-                bound = _bound(promised[pack.name] or most[pack.name])
-                engine: Any = pack.engine
-                jobs.append((engine, pack.request(self._query(pack), page, bound, self.call.fields)))
+            for name in wanting:
+                pack, bound = packs[name], _bound(promised[name] or most[name])
+                page = len(self._pages(name))
+                jobs.append((pack.source, pack.request(self._query(pack), page, bound, self.call.fields)))
             answers = yield jobs
-            for pack, found in zip(wanting, answers, strict=True):
+            for name, found in zip(wanting, answers, strict=True):
                 if isinstance(found, Context):
-                    self._pages(pack.name).append(found)
+                    self._pages(name).append(found)
                 elif isinstance(found, ConfigError) or not isinstance(found, ContextEngineError):
                     raise found
                 else:
-                    self.call.failures[self._key(pack.name)] = safe_message(found)
+                    self.call.failures[self._key(name)] = safe_message(found)
 
-    def _wants_more(self, pack: OpenPack, most: int) -> bool:
+    def _wants_more(self, name: str, pack: Pack, most: int) -> bool:
         """Return whether another page is worth asking for: there may be one, and there is room for it."""
-        if pack.engine is None or most <= 0 or self._key(pack.name) in self.call.failures:
+        if self._is_plan(pack) or most <= 0 or self._key(name) in self.call.failures:
             return False
-        pages, expansion = self._pages(pack.name), self.plan.policy.expansion
+        pages, expansion = self._pages(name), self.plan.policy.expansion
         if not pages or len(pages) >= expansion.max_pages or most >= UNBOUNDED or pack.is_dry(pages):
             return not pages
         return pack.fit(pages, most).tokens < expansion.min_fill_ratio * most
 
-    def _fitted(self, pack: OpenPack, most: int, promised: int) -> _Asking:
+    def _fitted(self, name: str, pack: Pack, most: int, promised: int) -> _Asking:
         """Return a pack within so many tokens, as a part."""
         context = Context()
-        if pack.plan is not None and most > 0:
-            nested = Assembly(plan=pack.plan, call=self.call, bound=_bound(most), is_nested=True)
+        if self._is_plan(pack) and most > 0:
+            nested = Assembly(plan=pack.source, call=self.call, bound=_bound(most), is_nested=True)
             context = (yield from nested.run()).trace
         elif most > 0:
-            context = pack.fit(self._pages(pack.name), _bound(most))
+            context = pack.fit(self._pages(name), _bound(most))
         return replace(
-            self._empty(pack.name),
+            self._empty(name),
             text=context.text,
             tokens=self.plan.count(context.text),
             promised=_bound(promised),
@@ -466,7 +453,7 @@ class Assembly:
         own = {"max_tokens": None, "ratio": None} if spec.budget is None else spec.budget.model_dump()
         return Part(
             name=name,
-            kind="pack" if self.plan.packs[name].plan is None else "plan",
+            kind="plan" if self._is_plan(self.plan.packs[name]) else "pack",
             rule={
                 "weight": spec.weight,
                 "priority": spec.priority,
@@ -477,10 +464,10 @@ class Assembly:
             context=Context(),
         )
 
-    def _query(self, pack: OpenPack) -> str:
+    def _query(self, pack: Pack) -> str:
         """Return what to ask a pack: its own query, else the input's, else the user's message."""
-        if pack.pack.query:
-            return str(fill_paths(pack.pack.query, self.call.values))
+        if pack.query:
+            return str(fill_paths(pack.query, self.call.values))
         given = self.call.values.get("input")
         asked = [given.get(key) for key in _QUERY_KEYS] if isinstance(given, Mapping) else []
         texts = (text for text in asked if isinstance(text, str) and text.strip())
@@ -605,7 +592,7 @@ class Assembly:
         """Return a pack's part with where it stands, and what is not in it."""
         part = filled.get(name) or self._empty(name)
         context, pack = part.context or Context(), self._pack(name)
-        if context.is_truncated and pack.plan is None:
+        if context.is_truncated and not self._is_plan(pack):
             needed = max(context.tokens, pack.fit(self._pages(name), _MOST).tokens)
         else:
             needed = context.tokens + sum(inner.lost for inner in context.parts)
