@@ -12,7 +12,7 @@ The user's new message is never cut. What is counted is what the model is given:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
 from langchain_core.messages import BaseMessage, HumanMessage
@@ -20,7 +20,7 @@ from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ContextThreadPoolExecutor
 
-from langchain_context_engine.designs.plan_assembly import Assembly, Call, Job, Pack, PlanResult
+from langchain_context_engine.designs.plan_assembly import Assembly, Call, Pack, PlanResult
 from langchain_context_engine.designs.plan_messages import (
     ContextDeclaration,
     ContextPolicySpec,
@@ -145,26 +145,20 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
             TemplateError: A text names what there is not.
             AllSourcesFailedError: Every pack failed.
         """
-        steps = self._steps(values, options)
-        try:
-            jobs = next(steps)
-            while True:
-                with ContextThreadPoolExecutor(max_workers=len(jobs)) as pool:
-                    asked = [pool.submit(engine.build, request) for engine, request in jobs]
-                jobs = steps.send([future.exception() or future.result() for future in asked])
-        except StopIteration as done:
-            return self._recorded(done.value)
+        assembly = self._assembly(values, options)
+        while jobs := assembly.jobs():
+            with ContextThreadPoolExecutor(max_workers=len(jobs)) as pool:
+                asked = [pool.submit(engine.build, request) for engine, request in jobs]
+            assembly.take([future.exception() or future.result() for future in asked])
+        return self._recorded(assembly.result())
 
     async def aassemble(self, values: Mapping[str, Any] | None = None, **options: Any) -> PlanResult:
         """Do the same as `assemble`, from a running event loop; packs are asked at once."""
-        steps = self._steps(values, options)
-        try:
-            jobs = next(steps)
-            while True:
-                asked = (engine.abuild(request) for engine, request in jobs)
-                jobs = steps.send(await asyncio.gather(*asked, return_exceptions=True))
-        except StopIteration as done:
-            return self._recorded(done.value)
+        assembly = self._assembly(values, options)
+        while jobs := assembly.jobs():
+            asked = (engine.abuild(request) for engine, request in jobs)
+            assembly.take(await asyncio.gather(*asked, return_exceptions=True))
+        return self._recorded(assembly.result())
 
     def invoke(
         self,
@@ -195,9 +189,7 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
             self.journal.record(result.trace)
         return result
 
-    def _steps(
-        self, values: Mapping[str, Any] | None, options: dict[str, Any]
-    ) -> Generator[list[Job], list[Any], PlanResult]:
+    def _assembly(self, values: Mapping[str, Any] | None, options: dict[str, Any]) -> Assembly:
         if values is not None and not isinstance(values, Mapping):
             raise ConfigError(f"a plan takes a dictionary, got {type(values).__name__}")
         given = dict(values or {})
@@ -211,7 +203,7 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
             tool_tokens=count_tools(options.pop("tools", None) or (), self.count),
             fields=check_options(options),
         )
-        return Assembly(plan=self, call=call, bound=max_tokens).run()
+        return Assembly(self, call, max_tokens)
 
     def _specs(self) -> dict[str, PackSpec]:
         """Return the packs that are used, by name: by a directive, or by `{context.name}` in a message."""

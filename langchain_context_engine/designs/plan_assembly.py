@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -57,8 +57,6 @@ _MOST = 1_000_000
 """Tokens that a pack is tried with where one asks what all of it would take."""
 
 Job: TypeAlias = tuple[ContextEngine, ContextRequest]
-_Asking: TypeAlias = Generator[list[Job], list[Any], Any]
-"""Written once for sync and async: it yields what must be asked, and is sent what each gives or raises."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,57 +287,103 @@ class Call:
     override: Any = None
     tool_tokens: int = 0
     question: str = ""
+    start: float = field(default_factory=time.perf_counter)
     pages: dict[tuple[int, str], list[Context]] = field(default_factory=dict)
     failures: dict[tuple[int, str], str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Assembly:
-    """One assembly of a plan."""
+    """One assembly of a plan: first all is asked (`jobs`, `take`), then all is fitted (`result`)."""
 
-    plan: ContextPlan
-    call: Call
-    bound: int | None = None
-    is_nested: bool = False
+    def __init__(self, plan: ContextPlan, call: Call, bound: int | None, *, is_nested: bool = False) -> None:
+        self.plan, self.call, self.is_nested = plan, call, is_nested
+        self.limit = min((n for n in (plan.max_tokens, bound) if n is not None), default=None)
+        self.packs = {name: self._pack(name) for name in plan.specs}
+        self.bare = self._draft({})
+        self._check_fixed()
+        if self.bare.user is not None:
+            call.question = Message.of(self.bare.user).text
+        self.room = UNBOUNDED if self.limit is None else max(0, -self._excess(self.bare))
+        default = plan.policy.pack_budget.of(self.limit)
+        self.default = UNBOUNDED if default is None else default
+        self.claims = {name: self._claim(spec) for name, spec in plan.specs.items()}
+        self.most = self._most(self.claims, self.room, self.default)
+        self.promised = share_packs(self.claims, self.most, self.room, self.default)
+        self._wanting: list[tuple[Assembly, str]] = []
 
-    @property
-    def limit(self) -> int | None:
-        """The input budget."""
-        return min((n for n in (self.plan.max_tokens, self.bound) if n is not None), default=None)
+    def jobs(self) -> list[Job]:
+        """Return what must be asked now, at once: a page of each pack that is not full; at last nothing."""
+        self._wanting = [(assembly, name) for assembly, name in self.open() if assembly.wants_more(name)]
+        return [assembly.job(name) for assembly, name in self._wanting]
 
-    def run(self) -> Generator[list[Job], list[Any], PlanResult]:
-        """Assemble; see `ContextPolicySpec` for what gives way when, in which order."""
-        start, call = time.perf_counter(), self.call
-        bare = self._draft({})
-        self._check_fixed(bare)
-        if bare.user is not None:
-            call.question = Message.of(bare.user).text
-        room = UNBOUNDED if self.limit is None else max(0, -self._excess(bare))
-        filled: dict[str, Part] = yield from self._fill(room)
+    def take(self, answers: Sequence[Any]) -> None:
+        """Keep what the jobs gave, or raised."""
+        for (assembly, name), found in zip(self._wanting, answers, strict=True):
+            if isinstance(found, Context):
+                assembly.pages(name).append(found)
+            elif isinstance(found, ConfigError) or not isinstance(found, ContextEngineError):
+                raise found
+            else:
+                self.call.failures[id(assembly.plan), name] = safe_message(found)
+
+    def open(self) -> Iterator[tuple[Assembly, str]]:
+        """Yield the packs that can be asked, those of nested plans too, and whose they are."""
+        for name, pack in self.packs.items():
+            if self.most[name] > 0 and self._is_plan(pack):
+                yield from self._nested(pack, self.most[name]).open()
+            elif self.most[name] > 0:
+                yield self, name
+
+    def wants_more(self, name: str) -> bool:
+        """Return whether another page is worth asking for: there may be one, and there is room for it."""
+        pack, pages, most = self.packs[name], self.pages(name), self.most[name]
+        expansion = self.plan.policy.expansion
+        if self._failure(name) or not pages:
+            return not self._failure(name)
+        if len(pages) >= expansion.max_pages or most >= UNBOUNDED or pack.is_dry(pages):
+            return False
+        return pack.fit(pages, most).tokens < expansion.min_fill_ratio * most
+
+    def job(self, name: str) -> Job:
+        """Return what asks for the next page of a pack."""
+        pack, bound = self.packs[name], _bound(self.promised[name] or self.most[name])
+        request = pack.request(self._query(pack), len(self.pages(name)), bound, self.call.fields)
+        return pack.source, request
+
+    def pages(self, name: str) -> list[Context]:
+        """Return the pages of a pack that are there."""
+        return self.call.pages.setdefault((id(self.plan), name), [])
+
+    def _failure(self, name: str) -> str:
+        return self.call.failures.get((id(self.plan), name), "")
+
+    def _nested(self, pack: Pack, most: int) -> Assembly:
+        return Assembly(pack.source, self.call, _bound(most), is_nested=True)
+
+    def result(self) -> PlanResult:
+        """Return the prompt; see `ContextPolicySpec` for what gives way when, in which order."""
+        call, filled = self.call, self._fill(self.room)
         for _ in range(self.plan.policy.max_iterations):
             excess = self._excess(self._draft(filled))
             if excess <= 0 or not any(part.text for part in filled.values()):
                 break
             # Texts side by side may cost more than each alone: fit again, smaller by that.
-            filled = yield from self._fill(max(0, sum(part.tokens for part in filled.values()) - excess))
+            filled = self._fill(max(0, sum(part.tokens for part in filled.values()) - excess))
         draft = self._draft(filled)
         if self._excess(draft) > 0:
-            filled, draft = {}, self._compacted(bare)
-        failed = [why for name in self.plan.specs if (why := call.failures.get(self._key(name)))]
-        if failed and len(failed) == len(self.plan.specs) and not self.is_nested:
+            filled, draft = {}, self._compacted()
+        failed = [why for name in self.packs if (why := self._failure(name))]
+        if failed and len(failed) == len(self.packs) and not self.is_nested:
             raise AllSourcesFailedError(failed)
         draft = self._with_history(draft)
-        parts = [*self._system(draft, bare, filled), *self._spoken(draft)]
+        parts = [*self._system(draft, filled), *self._spoken(draft)]
         warnings = [f"pack {name!r} is empty: {why}" for (_, name), why in call.failures.items()]
-        warnings += [
-            *call.warnings,
-            *(w for part in filled.values() if part.context for w in part.context.warnings),
-        ]
+        own = (warning for part in filled.values() if part.context for warning in part.context.warnings)
         base = replace(
             self._base(parts),
-            warnings=tuple(dict.fromkeys(warnings)),
-            timings={"total": (time.perf_counter() - start) * 1000},
+            warnings=tuple(dict.fromkeys((*warnings, *call.warnings, *own))),
+            timings={"total": (time.perf_counter() - call.start) * 1000},
             status=Status.PARTIAL if failed else Status.OK,
         )
         return PlanResult(
@@ -349,35 +393,32 @@ class Assembly:
             trace=compose(parts, base, tokens=self._cost(draft)),
         )
 
-    def _fill(self, room: int) -> _Asking:
+    def _fill(self, room: int) -> dict[str, Part]:
         """Return every pack by name as a part, all of them within so many tokens.
 
         Packs of the highest priority come first. Within a priority each has a share by weight; what one
         does not need goes to the others, and what all of them leave to the next priority. A pack never has
         more than its own budget, and those without one never more than `pack_budget` together.
         """
-        default = self.plan.policy.pack_budget.of(self.limit)
-        left, left_default = room, UNBOUNDED if default is None else default
+        left, default = room, self.default
         filled: dict[str, Part] = {}
-        for priority in sorted({spec.priority for spec in self.plan.specs.values()}, reverse=True):
-            packs = {s.name: self._pack(s.name) for s in self.plan.specs.values() if s.priority == priority}
-            claims = {name: self._claim(self.plan.specs[name]) for name in packs}
-            most = {
-                name: min(left, left_default if claim.most is None else claim.most)
-                for name, claim in claims.items()
-            }
-            promised = share_packs(claims, most, left, left_default)
-            yield from self._ask(packs, most, promised)
-            for name, pack in packs.items():
-                filled[name] = yield from self._fitted(name, pack, most[name], promised[name])
-            needs = {name: filled[name].tokens for name in packs}
-            granted = share_packs(claims, needs, left, left_default)
-            for name in (name for name in packs if needs[name] > granted[name]):
-                filled[name] = yield from self._fitted(name, packs[name], granted[name], promised[name])
-            left = max(0, left - sum(filled[name].tokens for name in packs))
+        for priority in sorted({claim.priority for claim in self.claims.values()}, reverse=True):
+            claims = {name: claim for name, claim in self.claims.items() if claim.priority == priority}
+            most = self._most(claims, left, default)
+            promised = share_packs(claims, most, left, default)
+            filled |= {name: self._fitted(name, most[name], promised[name]) for name in claims}
+            needs = {name: filled[name].tokens for name in claims}
+            granted = share_packs(claims, needs, left, default)
+            for name in (name for name in claims if needs[name] > granted[name]):
+                filled[name] = self._fitted(name, granted[name], promised[name])
+            left = max(0, left - sum(filled[name].tokens for name in claims))
             sharing = (name for name, claim in claims.items() if claim.most is None)
-            left_default = max(0, left_default - sum(filled[name].tokens for name in sharing))
+            default = max(0, default - sum(filled[name].tokens for name in sharing))
         return filled
+
+    @staticmethod
+    def _most(claims: Mapping[str, Claim], room: int, default: int) -> dict[str, int]:
+        return {name: min(room, default if c.most is None else c.most) for name, c in claims.items()}
 
     def _claim(self, spec: PackSpec) -> Claim:
         own = None if spec.budget is None else spec.budget.of(self.limit)
@@ -398,48 +439,13 @@ class Assembly:
     def _is_plan(pack: Pack) -> bool:
         return pack.source is not None and not isinstance(pack.source, ContextEngine)
 
-    def _key(self, name: str) -> tuple[int, str]:
-        return (id(self.plan), name)
-
-    def _pages(self, name: str) -> list[Context]:
-        return self.call.pages.setdefault(self._key(name), [])
-
-    def _ask(
-        self, packs: Mapping[str, Pack], most: Mapping[str, int], promised: Mapping[str, int]
-    ) -> _Asking:
-        """Ask all packs at once for a page, and for a further one while they are not full."""
-        while wanting := [name for name, pack in packs.items() if self._wants_more(name, pack, most[name])]:
-            jobs: list[Job] = []
-            for name in wanting:
-                pack, bound = packs[name], _bound(promised[name] or most[name])
-                page = len(self._pages(name))
-                jobs.append((pack.source, pack.request(self._query(pack), page, bound, self.call.fields)))
-            answers = yield jobs
-            for name, found in zip(wanting, answers, strict=True):
-                if isinstance(found, Context):
-                    self._pages(name).append(found)
-                elif isinstance(found, ConfigError) or not isinstance(found, ContextEngineError):
-                    raise found
-                else:
-                    self.call.failures[self._key(name)] = safe_message(found)
-
-    def _wants_more(self, name: str, pack: Pack, most: int) -> bool:
-        """Return whether another page is worth asking for: there may be one, and there is room for it."""
-        if self._is_plan(pack) or most <= 0 or self._key(name) in self.call.failures:
-            return False
-        pages, expansion = self._pages(name), self.plan.policy.expansion
-        if not pages or len(pages) >= expansion.max_pages or most >= UNBOUNDED or pack.is_dry(pages):
-            return not pages
-        return pack.fit(pages, most).tokens < expansion.min_fill_ratio * most
-
-    def _fitted(self, name: str, pack: Pack, most: int, promised: int) -> _Asking:
+    def _fitted(self, name: str, most: int, promised: int) -> Part:
         """Return a pack within so many tokens, as a part."""
-        context = Context()
+        pack, context = self.packs[name], Context()
         if self._is_plan(pack) and most > 0:
-            nested = Assembly(plan=pack.source, call=self.call, bound=_bound(most), is_nested=True)
-            context = (yield from nested.run()).trace
+            context = self._nested(pack, most).result().trace
         elif most > 0:
-            context = pack.fit(self._pages(name), _bound(most))
+            context = pack.fit(self.pages(name), _bound(most))
         return replace(
             self._empty(name),
             text=context.text,
@@ -494,20 +500,21 @@ class Assembly:
     def _excess(self, draft: Draft) -> int:
         return 0 if self.limit is None else self._cost(draft) - self.limit
 
-    def _check_fixed(self, bare: Draft) -> None:
+    def _check_fixed(self) -> None:
         """Raise where what may not be cut does not fit."""
-        least = self._excess(Draft(user=bare.user))
+        least = self._excess(Draft(user=self.bare.user))
         if least > 0 and not self.is_nested:
             raise BudgetError(
                 f"plan {self.plan.name!r}: the user's message and the tools need "
                 f"{least + (self.limit or 0)} tokens, and the input budget is {self.limit}; "
                 "shorten the message or raise input_budget"
             )
-        if self.plan.policy.overflow == "error" and (excess := self._excess(bare)) > 0:
+        if self.plan.policy.overflow == "error" and (excess := self._excess(self.bare)) > 0:
             raise BudgetError(f"plan {self.plan.name!r}: its own messages are {excess} tokens over budget")
 
-    def _compacted(self, draft: Draft) -> Draft:
+    def _compacted(self) -> Draft:
         """Return a draft without packs that fits: its examples go, oldest first, then the system is cut."""
+        draft = self.bare
         examples = turns(draft.before), turns(draft.after)
         while self._excess(draft) > 0 and any(examples):
             oldest = (examples[0] or examples[1]).pop(0)
@@ -565,14 +572,14 @@ class Assembly:
         settings = {**own, "budget": EngineConfig(budget=Budget(tokens=budget)).described()["budget"]}
         return Context(budget=budget, request=request, settings=settings)
 
-    def _system(self, draft: Draft, bare: Draft, filled: Mapping[str, Part]) -> Iterator[Part]:
+    def _system(self, draft: Draft, filled: Mapping[str, Part]) -> Iterator[Part]:
         """Yield what is in the system prompt, and the packs that stand in messages."""
         count, names = self.plan.count, [name for name, _ in draft.pieces]
         for name, text in draft.pieces:
             if name in self.plan.specs:
                 yield self._told(name, "", filled)
             elif name == "system":
-                lost = max(0, count(bare.system) - count(text))
+                lost = max(0, count(self.bare.system) - count(text))
                 part = Part(name=name, kind="system", text=text, tokens=count(text), lost=lost)
                 yield replace(part, reason="cut for room")
             elif text.strip():
@@ -591,14 +598,14 @@ class Assembly:
     def _told(self, name: str, within: str, filled: Mapping[str, Part]) -> Part:
         """Return a pack's part with where it stands, and what is not in it."""
         part = filled.get(name) or self._empty(name)
-        context, pack = part.context or Context(), self._pack(name)
+        context, pack = part.context or Context(), self.packs[name]
         if context.is_truncated and not self._is_plan(pack):
-            needed = max(context.tokens, pack.fit(self._pages(name), _MOST).tokens)
+            needed = max(context.tokens, pack.fit(self.pages(name), _MOST).tokens)
         else:
             needed = context.tokens + sum(inner.lost for inner in context.parts)
         lost = max(0, needed - part.tokens)
         cut = "some of it was left out or cut for room" if lost else ""
-        reason = self.call.failures.get(self._key(name)) or cut
+        reason = self._failure(name) or cut
         return replace(part, lost=lost, reason=reason, within=within)
 
     def _spoken(self, draft: Draft) -> Iterator[Part]:
