@@ -18,13 +18,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from langchain_core.embeddings import Embeddings
 
-from langchain_context_engine.designs.shared import (
-    EngineSettings,
-    FunctionSource,
-    as_source,
-    read_candidate,
-    without_loop,
-)
+from langchain_context_engine.designs.shared import EngineSettings, FunctionSource, as_source, read_candidate
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.errors import (
     AllSourcesFailedError,
@@ -370,12 +364,7 @@ class LearningMemoryAssembler:
         )
 
     async def assemble_context(
-        self,
-        query: str,
-        context_types: Sequence[str],
-        limit: int = 20,
-        max_tokens: int = 2000,
-        **fields: Any,
+        self, query: str, context_types: Sequence[str], limit: int = 20, max_tokens: int = 2000, **fields: Any
     ) -> FormattedContext:
         """Return the context for a question, from some of the sources.
 
@@ -390,18 +379,17 @@ class LearningMemoryAssembler:
             InvalidContextTypeError: There is no such type, or no collection of it.
         """
         request = self._request(query, context_types, limit=limit, budget=max_tokens, **fields)
-        return await _answer(self.engine, request, "context.assembled")
+        return await _aanswer(self.engine, request, "context.assembled")
 
-    assemble_context_sync = without_loop(assemble_context)
-    """Do the same as `assemble_context`, without an event loop."""
+    def assemble_context_sync(
+        self, query: str, context_types: Sequence[str], limit: int = 20, max_tokens: int = 2000, **fields: Any
+    ) -> FormattedContext:
+        """Return the same as `assemble_context`, without an event loop."""
+        request = self._request(query, context_types, limit=limit, budget=max_tokens, **fields)
+        return _answer(self.engine, request, "context.assembled")
 
     async def get_premortem_context(
-        self,
-        domain: str,
-        strategy: str | None = None,
-        limit: int = 10,
-        max_tokens: int = 1500,
-        **fields: Any,
+        self, domain: str, strategy: str | None = None, limit: int = 10, max_tokens: int = 1500, **fields: Any
     ) -> FormattedContext:
         """Return warnings for a domain: failures, surprises and root causes of the past, and principles.
 
@@ -417,10 +405,14 @@ class LearningMemoryAssembler:
             ConfigError: The domain or the strategy is no name on one line.
         """
         request = self._premortem(domain, strategy, limit=limit, budget=max_tokens, **fields)
-        return await _answer(self.premortem_engine, request, "premortem.assembled")
+        return await _aanswer(self.premortem_engine, request, "premortem.assembled")
 
-    get_premortem_context_sync = without_loop(get_premortem_context)
-    """Do the same as `get_premortem_context`, without an event loop."""
+    def get_premortem_context_sync(
+        self, domain: str, strategy: str | None = None, limit: int = 10, max_tokens: int = 1500, **fields: Any
+    ) -> FormattedContext:
+        """Return the same as `get_premortem_context`, without an event loop."""
+        request = self._premortem(domain, strategy, limit=limit, budget=max_tokens, **fields)
+        return _answer(self.premortem_engine, request, "premortem.assembled")
 
     def _request(self, query: str, types: Sequence[str], **fields: Any) -> ContextRequest:
         asked = (types,) if isinstance(types, str) else tuple(types)
@@ -456,7 +448,14 @@ def _section_of(context_type: str) -> str:
     return "full" if context_type == "experiences" else context_type
 
 
-async def _answer(engine: ContextEngine, request: ContextRequest, event: str) -> FormattedContext:
+def _answer(engine: ContextEngine, request: ContextRequest, event: str) -> FormattedContext:
+    try:
+        return _told(engine.build(request), event)
+    except AllSourcesFailedError as error:
+        return _told(_nothing(request, error), event)
+
+
+async def _aanswer(engine: ContextEngine, request: ContextRequest, event: str) -> FormattedContext:
     try:
         return _told(await engine.abuild(request), event)
     except AllSourcesFailedError as error:

@@ -18,6 +18,7 @@ from typing import Any, Unpack
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import ContextThreadPoolExecutor
 
 from langchain_context_engine.designs.plan_assembly import Assembly, Call, Pack, PlanResult
 from langchain_context_engine.designs.plan_messages import (
@@ -31,7 +32,7 @@ from langchain_context_engine.designs.plan_messages import (
     packs_named,
     read_messages,
 )
-from langchain_context_engine.designs.shared import EngineSettings, without_loop
+from langchain_context_engine.designs.shared import EngineSettings
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.errors import ConfigError, UnknownNameError
 from langchain_context_engine.journal import open_journal
@@ -128,7 +129,7 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
         self.engine = self._replaying_engine()
         self.journal = open_journal(journal)
 
-    async def aassemble(self, values: Mapping[str, Any] | None = None, **options: Any) -> PlanResult:
+    def assemble(self, values: Mapping[str, Any] | None = None, **options: Any) -> PlanResult:
         """Return the prompt in its parts; all packs are asked at once.
 
         Args:
@@ -146,12 +147,18 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
         """
         assembly = self._assembly(values, options)
         while jobs := assembly.jobs():
+            with ContextThreadPoolExecutor(max_workers=len(jobs)) as pool:
+                asked = [pool.submit(engine.build, request) for engine, request in jobs]
+            assembly.take([future.exception() or future.result() for future in asked])
+        return self._recorded(assembly.result())
+
+    async def aassemble(self, values: Mapping[str, Any] | None = None, **options: Any) -> PlanResult:
+        """Do the same as `assemble`, from a running event loop."""
+        assembly = self._assembly(values, options)
+        while jobs := assembly.jobs():
             asked = (engine.abuild(request) for engine, request in jobs)
             assembly.take(await asyncio.gather(*asked, return_exceptions=True))
         return self._recorded(assembly.result())
-
-    assemble = without_loop(aassemble)
-    """Do the same as `aassemble`, without an event loop."""
 
     def invoke(
         self,

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypedDict, TypeVar
 
-from langchain_core.runnables.config import ContextThreadPoolExecutor
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from langchain_context_engine.errors import SourceError
@@ -107,17 +106,6 @@ def off_loop(call: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
     @functools.wraps(call)
     async def run(*args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.to_thread(call, *args, **kwargs)
-
-    return run
-
-
-def without_loop(call: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """Return a coroutine function as a plain one: in a loop of its own, even where one is running."""
-
-    @functools.wraps(call)
-    def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        with ContextThreadPoolExecutor(max_workers=1) as pool:
-            return pool.submit(asyncio.run, call(*args, **kwargs)).result()
 
     return run
 
