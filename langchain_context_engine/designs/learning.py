@@ -364,12 +364,7 @@ class LearningMemoryAssembler:
         )
 
     async def assemble_context(
-        self,
-        query: str,
-        context_types: Sequence[str],
-        limit: int = 20,
-        max_tokens: int = 2000,
-        **fields: Any,
+        self, query: str, context_types: Sequence[str], limit: int = 20, max_tokens: int = 2000, **fields: Any
     ) -> FormattedContext:
         """Return the context for a question, from some of the sources.
 
@@ -387,24 +382,14 @@ class LearningMemoryAssembler:
         return await _aanswer(self.engine, request, "context.assembled")
 
     def assemble_context_sync(
-        self,
-        query: str,
-        context_types: Sequence[str],
-        limit: int = 20,
-        max_tokens: int = 2000,
-        **fields: Any,
+        self, query: str, context_types: Sequence[str], limit: int = 20, max_tokens: int = 2000, **fields: Any
     ) -> FormattedContext:
         """Return the same as `assemble_context`, without an event loop."""
         request = self._request(query, context_types, limit=limit, budget=max_tokens, **fields)
         return _answer(self.engine, request, "context.assembled")
 
     async def get_premortem_context(
-        self,
-        domain: str,
-        strategy: str | None = None,
-        limit: int = 10,
-        max_tokens: int = 1500,
-        **fields: Any,
+        self, domain: str, strategy: str | None = None, limit: int = 10, max_tokens: int = 1500, **fields: Any
     ) -> FormattedContext:
         """Return warnings for a domain: failures, surprises and root causes of the past, and principles.
 
@@ -423,12 +408,7 @@ class LearningMemoryAssembler:
         return await _aanswer(self.premortem_engine, request, "premortem.assembled")
 
     def get_premortem_context_sync(
-        self,
-        domain: str,
-        strategy: str | None = None,
-        limit: int = 10,
-        max_tokens: int = 1500,
-        **fields: Any,
+        self, domain: str, strategy: str | None = None, limit: int = 10, max_tokens: int = 1500, **fields: Any
     ) -> FormattedContext:
         """Return the same as `get_premortem_context`, without an event loop."""
         request = self._premortem(domain, strategy, limit=limit, budget=max_tokens, **fields)

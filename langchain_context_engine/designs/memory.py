@@ -428,7 +428,9 @@ class MemoryEngine:
         self.journal = self.engine.journal
         self._unrecorded = ContextEngine(self.engine.sources, **own)
 
-    def search(self, query: str, workspace_id: str, options: Options = None, **more: Any) -> Results:
+    def search(
+        self, query: str, workspace_id: str, options: Options = None, **more: Unpack[SearchOptions]
+    ) -> Results:
         """Return the memories found, best first, at most `limit` of them.
 
         An empty question finds nothing and embeds nothing.
@@ -448,20 +450,24 @@ class MemoryEngine:
         return self._results(self._run("search", query, workspace_id, options, more))
 
     def search_by_vector(
-        self, vector: Vector, workspace_id: str, options: Options = None, **more: Any
+        self, vector: Vector, workspace_id: str, options: Options = None, **more: Unpack[SearchOptions]
     ) -> Results:
         """Return what `search` returns for the question that has this embedding."""
         return self._results(self._run("search_by_vector", vector, workspace_id, options, more))
 
     def search_batch(
-        self, queries: Sequence[str], workspace_id: str, options: Options = None, **more: Any
+        self,
+        queries: Sequence[str],
+        workspace_id: str,
+        options: Options = None,
+        **more: Unpack[SearchOptions],
     ) -> tuple[Results, ...]:
         """Return what `search` returns for each question, in order; the first failure is raised."""
         with ContextThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
             return tuple(pool.map(lambda query: self.search(query, workspace_id, options, **more), queries))
 
     def build_context(
-        self, query: str, workspace_id: str, options: Options = None, **more: Any
+        self, query: str, workspace_id: str, options: Options = None, **more: Unpack[ContextOptions]
     ) -> ContextResult:
         """Return the context for a question: the highest ranked memories that fit the budget.
 
@@ -474,19 +480,19 @@ class MemoryEngine:
         return self._result(self._run("build_context", query, workspace_id, options, more))
 
     def build_context_by_vector(
-        self, vector: Vector, workspace_id: str, options: Options = None, **more: Any
+        self, vector: Vector, workspace_id: str, options: Options = None, **more: Unpack[ContextOptions]
     ) -> ContextResult:
         """Return what `build_context` returns for the question that has this embedding."""
         return self._result(self._run("build_context_by_vector", vector, workspace_id, options, more))
 
     def preview_context(
-        self, query: str, workspace_id: str, options: Options = None, **more: Any
+        self, query: str, workspace_id: str, options: Options = None, **more: Unpack[ContextOptions]
     ) -> ContextResult:
         """Return what `build_context` returns; nothing is recorded."""
         return self._result(self._run("preview_context", query, workspace_id, options, more))
 
     def build_or_empty(
-        self, query: str, workspace_id: str, options: Options = None, **more: Any
+        self, query: str, workspace_id: str, options: Options = None, **more: Unpack[ContextOptions]
     ) -> ContextResult:
         """Return the context, or where it cannot be built an empty one that says why in `error`."""
         try:

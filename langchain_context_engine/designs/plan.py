@@ -12,7 +12,7 @@ The user's new message is never cut. What is counted is what the model is given:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
 from langchain_core.messages import BaseMessage, HumanMessage
@@ -21,7 +21,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ContextThreadPoolExecutor
 
 from langchain_context_engine.config import Registry, with_own
-from langchain_context_engine.designs.plan_assembly import Assembly, Call, Job, OpenPack, PlanResult
+from langchain_context_engine.designs.plan_assembly import Assembly, Call, Pack, PlanResult
 from langchain_context_engine.designs.plan_messages import (
     ContextDeclaration,
     ContextPolicySpec,
@@ -116,19 +116,21 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
         compactor = None if chosen is None else resolve_compactor(chosen.type, model=model, known=known)
         self.compactor = compactor or COMPACTORS["truncate"]
         self.settings: dict[str, Any] = {"compactor": compactor, **settings, "tokenizer": self.count}
-        self.packs = {name: OpenPack.of(name, given, self.settings) for name, given in (packs or {}).items()}
+        self.packs = {name: Pack.of(name, given, self.settings) for name, given in (packs or {}).items()}
         self.directives: tuple[Directive, ...] = declaration.messages or ()
         if declaration.messages is None:
             placed = (PackSpec(type="context", name=name) for name in self.packs)
             self.directives = (*placed, HistorySpec(type="history"))
         self.max_tokens = _input_budget(self.policy, context_window, model)
         self.specs = self._specs()
-        self.engines = {name: pack.engine for name, pack in self.packs.items() if pack.engine}
+        self.engines = {
+            name: pack.source for name, pack in self.packs.items() if isinstance(pack.source, ContextEngine)
+        }
         self.engine = self._replaying_engine()
         self.journal = open_journal(journal)
 
     def assemble(self, values: Mapping[str, Any] | None = None, **options: Any) -> PlanResult:
-        """Return the prompt in its parts.
+        """Return the prompt in its parts; all packs are asked at once.
 
         Args:
             values: What texts name, as for `invoke`.
@@ -143,26 +145,20 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
             TemplateError: A text names what there is not.
             AllSourcesFailedError: Every pack failed.
         """
-        steps = self._steps(values, options)
-        try:
-            jobs = next(steps)
-            while True:
-                with ContextThreadPoolExecutor(max_workers=len(jobs)) as pool:
-                    asked = [pool.submit(engine.build, request) for engine, request in jobs]
-                jobs = steps.send([future.exception() or future.result() for future in asked])
-        except StopIteration as done:
-            return self._recorded(done.value)
+        assembly = self._assembly(values, options)
+        while jobs := assembly.jobs():
+            with ContextThreadPoolExecutor(max_workers=len(jobs)) as pool:
+                asked = [pool.submit(engine.build, request) for engine, request in jobs]
+            assembly.take([future.exception() or future.result() for future in asked])
+        return self._recorded(assembly.result())
 
     async def aassemble(self, values: Mapping[str, Any] | None = None, **options: Any) -> PlanResult:
-        """Do the same as `assemble`, from a running event loop; packs are asked at once."""
-        steps = self._steps(values, options)
-        try:
-            jobs = next(steps)
-            while True:
-                asked = (engine.abuild(request) for engine, request in jobs)
-                jobs = steps.send(await asyncio.gather(*asked, return_exceptions=True))
-        except StopIteration as done:
-            return self._recorded(done.value)
+        """Do the same as `assemble`, from a running event loop."""
+        assembly = self._assembly(values, options)
+        while jobs := assembly.jobs():
+            asked = (engine.abuild(request) for engine, request in jobs)
+            assembly.take(await asyncio.gather(*asked, return_exceptions=True))
+        return self._recorded(assembly.result())
 
     def invoke(
         self,
@@ -193,9 +189,7 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
             self.journal.record(result.trace)
         return result
 
-    def _steps(
-        self, values: Mapping[str, Any] | None, options: dict[str, Any]
-    ) -> Generator[list[Job], list[Any], PlanResult]:
+    def _assembly(self, values: Mapping[str, Any] | None, options: dict[str, Any]) -> Assembly:
         if values is not None and not isinstance(values, Mapping):
             raise ConfigError(f"a plan takes a dictionary, got {type(values).__name__}")
         given = dict(values or {})
@@ -209,7 +203,7 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
             tool_tokens=count_tools(options.pop("tools", None) or (), self.count),
             fields=check_options(options),
         )
-        return Assembly(plan=self, call=call, bound=max_tokens).run()
+        return Assembly(self, call, max_tokens)
 
     def _specs(self) -> dict[str, PackSpec]:
         """Return the packs that are used, by name: by a directive, or by `{context.name}` in a message."""
@@ -229,7 +223,8 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
             if ratio is not None and self.max_tokens is None:
                 raise ConfigError(f"{told} is a share of input_budget, which is not given")
         for name, pack in self.packs.items():
-            if pack.plan and any(isinstance(directive, HistorySpec) for directive in pack.plan.directives):
+            nested = pack.source.directives if isinstance(pack.source, ContextPlan) else ()
+            if any(isinstance(directive, HistorySpec) for directive in nested):
                 told = f"the nested plan {name!r} has a history; only the outermost may have one"
                 raise ConfigError(f"plan {self.name!r}: {told}")
         return specs

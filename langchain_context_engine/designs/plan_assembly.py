@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -57,8 +57,6 @@ _MOST = 1_000_000
 """Tokens that a pack is tried with where one asks what all of it would take."""
 
 Job: TypeAlias = tuple[ContextEngine, ContextRequest]
-_Asking: TypeAlias = Generator[list[Job], list[Any], Any]
-"""Written once for sync and async: it yields what must be asked, and is sent what each gives or raises."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,15 +115,63 @@ class Pack:
     fields: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, given: Any) -> Pack:
-        """Return a pack of its source, or of an object whose `config` has its fields and what is metadata."""
-        config = getattr(given, "config", None)
-        if isinstance(given, Pack) or not isinstance(config, Mapping):
-            return given if isinstance(given, Pack) else cls(source=given)
-        known = cls.__dataclass_fields__
-        own = {key: value for key, value in config.items() if key in known}
-        told = {key: value for key, value in config.items() if key not in known}
-        return cls(**{**own, "metadata": {**told, **own.get("metadata", {})}})
+    def of(cls, name: str, given: Any, own: Mapping[str, Any]) -> Pack:
+        """Return a pack whose source is the engine or the plan that fills it; None: a call must bring it.
+
+        Args:
+            name: What the plan calls it.
+            given: A `Pack`, or what may be its source; or an object whose `config` has its fields, and what
+                becomes metadata.
+            own: Settings of the engine for what is none; the `tokenizer` counts for all.
+
+        Raises:
+            ConfigError: Nothing could fill it.
+        """
+        from langchain_context_engine.designs.plan import ContextPlan
+
+        pack, config = given if isinstance(given, Pack) else cls(source=given), getattr(given, "config", None)
+        # A Runnable with a configuration is a retriever and no description of one.
+        if isinstance(config, Mapping) and not callable(getattr(given, "invoke", None)):
+            known = {key: value for key, value in config.items() if key in cls.__dataclass_fields__}
+            told = {key: value for key, value in config.items() if key not in known}
+            pack = cls(**{**known, "metadata": {**told, **known.get("metadata", {})}})
+        source, limit = pack.source, pack.limit
+        if source is None or isinstance(source, ContextPlan):
+            return pack
+        if isinstance(source, ContextEngine):
+            limit = source.config.limit if limit is None else limit
+            engine = source.with_settings(tokenizer=own["tokenizer"])
+        else:
+            engine = ContextEngine([_source_of(name, source, pack.metadata)], **{**SETTINGS, **own})
+        return replace(pack, source=engine, limit=_PAGE if limit is None else limit)
+
+    def request(
+        self, query: str, page: int, max_tokens: int | None, fields: Mapping[str, Any]
+    ) -> ContextRequest:
+        """Return the request for a page; a call's own fields only narrow the pack's."""
+        bound, limit = narrowed(ContextRequest(**self.fields), fields), self.limit or 0
+        offset = bound.offset + self.offset + page * limit
+        return replace(bound, query=query, offset=offset, limit=limit, budget=max_tokens)
+
+    def fit(self, pages: Sequence[Context], max_tokens: int | None) -> Context:
+        """Return the candidates of all pages, each once, as one context within so many tokens."""
+        if not pages or max_tokens == 0:
+            return Context(request=replace(pages[0].request, budget=0)) if pages else Context()
+        joined: dict[Key, Candidate] = {}
+        for candidate in (candidate for page in pages for candidate in page.candidates):
+            joined.setdefault(candidate.key, candidate)
+        request = replace(pages[0].request, budget=max_tokens)
+        context = assemble(tuple(joined.values()), request, self.source.config.parts())
+        warnings = dict.fromkeys((*(w for page in pages for w in page.warnings), *context.warnings))
+        return replace(context, warnings=tuple(warnings), settings=self.source.config.described())
+
+    def is_dry(self, pages: Sequence[Context]) -> bool:
+        """Return whether the last page was short, or told nothing new."""
+        offered = {c.key for c in pages[-1].candidates} | {
+            d.key for d in pages[-1].decisions if d.stage == "collect" and d.verdict is Verdict.DROPPED
+        }
+        known = {candidate.key for page in pages[:-1] for candidate in page.candidates}
+        return len(offered) < (self.limit or 0) or offered <= known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,82 +232,18 @@ class PlanResult:
         return ChatPromptValue(messages=list(self.messages))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenPack:
-    """A pack, bound to the engine or the plan that fills it; to neither where a call must bring a retriever.
+def _source_of(name: str, given: Any, metadata: Mapping[str, Any]) -> Any:
+    """Return a source, a retriever or a function as a source."""
+    if callable(getattr(given, "invoke", None)):
+        return RetrieverSource(given, name)
+    if callable(getattr(given, "fetch", None)):
+        return given
+    if not callable(given):
+        expected = "must be an engine, a source, a retriever, a function or a plan"
+        raise ConfigError(f"pack {name!r} {expected}, got {type(given).__name__}")
 
-    Its `config` is that of the engine, with the plan's own token counter.
-    """
-
-    name: str
-    pack: Pack
-    engine: ContextEngine | None = None
-    plan: ContextPlan | None = None
-    config: EngineConfig = field(default_factory=EngineConfig)
-
-    @classmethod
-    def of(cls, name: str, given: Any, own: Mapping[str, Any]) -> OpenPack:
-        """Return a pack bound to what fills it; `own` are settings for packs that are no engine.
-
-        Raises:
-            ConfigError: Nothing could fill it.
-        """
-        from langchain_context_engine.designs.plan import ContextPlan
-
-        pack = Pack.of(given)
-        source = pack.source
-        if source is None or isinstance(source, ContextPlan):
-            return cls(name=name, pack=pack, plan=source)
-        if callable(getattr(source, "invoke", None)):
-            source = RetrieverSource(source, name)
-        elif callable(source):
-            source = _function_source(name, source, pack.metadata)
-        elif not isinstance(source, ContextEngine) and not callable(getattr(source, "fetch", None)):
-            expected = "must be an engine, a source, a retriever, a function or a plan"
-            raise ConfigError(f"pack {name!r} {expected}, got {type(source).__name__}")
-        engine = (
-            source if isinstance(source, ContextEngine) else ContextEngine([source], **{**SETTINGS, **own})
-        )
-        config = engine.config.changed(tokenizer=own["tokenizer"])
-        return cls(name=name, pack=pack, engine=engine, config=config)
-
-    @property
-    def limit(self) -> int:
-        """Records a page."""
-        own = self.pack.source.config.limit if isinstance(self.pack.source, ContextEngine) else None
-        return next(limit for limit in (self.pack.limit, own, _PAGE) if limit is not None)
-
-    def request(
-        self, query: str, page: int, max_tokens: int | None, fields: Mapping[str, Any]
-    ) -> ContextRequest:
-        """Return the request for a page; a call's own fields only narrow the pack's."""
-        bound = narrowed(ContextRequest(**self.pack.fields), fields)
-        offset = bound.offset + self.pack.offset + page * self.limit
-        return replace(bound, query=query, offset=offset, limit=self.limit, budget=max_tokens)
-
-    def fit(self, pages: Sequence[Context], max_tokens: int | None) -> Context:
-        """Return the candidates of all pages, each once, as one context within so many tokens."""
-        if not pages or max_tokens == 0:
-            return Context(request=replace(pages[0].request, budget=0)) if pages else Context()
-        joined: dict[Key, Candidate] = {}
-        for candidate in (candidate for page in pages for candidate in page.candidates):
-            joined.setdefault(candidate.key, candidate)
-        request = replace(pages[0].request, budget=max_tokens)
-        context = assemble(tuple(joined.values()), request, self.config.parts())
-        warnings = dict.fromkeys((*(w for page in pages for w in page.warnings), *context.warnings))
-        return replace(context, warnings=tuple(warnings), settings=self.config.described())
-
-    def is_dry(self, pages: Sequence[Context]) -> bool:
-        """Return whether the last page was short, or told nothing new."""
-        offered = {c.key for c in pages[-1].candidates} | {
-            d.key for d in pages[-1].decisions if d.stage == "collect" and d.verdict is Verdict.DROPPED
-        }
-        return len(offered) < self.limit or offered <= {c.key for page in pages[:-1] for c in page.candidates}
-
-
-def _function_source(name: str, function: Any, metadata: Mapping[str, Any]) -> FunctionSource:
     def ask(request: ContextRequest) -> Any:
-        return function(
+        return given(
             ContextRetrieverRequest(
                 query=request.query,
                 offset=request.offset,
@@ -305,57 +287,103 @@ class Call:
     override: Any = None
     tool_tokens: int = 0
     question: str = ""
+    start: float = field(default_factory=time.perf_counter)
     pages: dict[tuple[int, str], list[Context]] = field(default_factory=dict)
     failures: dict[tuple[int, str], str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Assembly:
-    """One assembly of a plan."""
+    """One assembly of a plan: first all is asked (`jobs`, `take`), then all is fitted (`result`)."""
 
-    plan: ContextPlan
-    call: Call
-    bound: int | None = None
-    is_nested: bool = False
+    def __init__(self, plan: ContextPlan, call: Call, bound: int | None, *, is_nested: bool = False) -> None:
+        self.plan, self.call, self.is_nested = plan, call, is_nested
+        self.limit = min((n for n in (plan.max_tokens, bound) if n is not None), default=None)
+        self.packs = {name: self._pack(name) for name in plan.specs}
+        self.bare = self._draft({})
+        self._check_fixed()
+        if self.bare.user is not None:
+            call.question = Message.of(self.bare.user).text
+        self.room = UNBOUNDED if self.limit is None else max(0, -self._excess(self.bare))
+        default = plan.policy.pack_budget.of(self.limit)
+        self.default = UNBOUNDED if default is None else default
+        self.claims = {name: self._claim(spec) for name, spec in plan.specs.items()}
+        self.most = self._most(self.claims, self.room, self.default)
+        self.promised = share_packs(self.claims, self.most, self.room, self.default)
+        self._wanting: list[tuple[Assembly, str]] = []
 
-    @property
-    def limit(self) -> int | None:
-        """The input budget."""
-        return min((n for n in (self.plan.max_tokens, self.bound) if n is not None), default=None)
+    def jobs(self) -> list[Job]:
+        """Return what must be asked now, at once: a page of each pack that is not full; at last nothing."""
+        self._wanting = [(assembly, name) for assembly, name in self.open() if assembly.wants_more(name)]
+        return [assembly.job(name) for assembly, name in self._wanting]
 
-    def run(self) -> Generator[list[Job], list[Any], PlanResult]:
-        """Assemble; see `ContextPolicySpec` for what gives way when, in which order."""
-        start, call = time.perf_counter(), self.call
-        bare = self._draft({})
-        self._check_fixed(bare)
-        if bare.user is not None:
-            call.question = Message.of(bare.user).text
-        room = UNBOUNDED if self.limit is None else max(0, -self._excess(bare))
-        filled: dict[str, Part] = yield from self._fill(room)
+    def take(self, answers: Sequence[Any]) -> None:
+        """Keep what the jobs gave, or raised."""
+        for (assembly, name), found in zip(self._wanting, answers, strict=True):
+            if isinstance(found, Context):
+                assembly.pages(name).append(found)
+            elif isinstance(found, ConfigError) or not isinstance(found, ContextEngineError):
+                raise found
+            else:
+                self.call.failures[id(assembly.plan), name] = safe_message(found)
+
+    def open(self) -> Iterator[tuple[Assembly, str]]:
+        """Yield the packs that can be asked, those of nested plans too, and whose they are."""
+        for name, pack in self.packs.items():
+            if self.most[name] > 0 and self._is_plan(pack):
+                yield from self._nested(pack, self.most[name]).open()
+            elif self.most[name] > 0:
+                yield self, name
+
+    def wants_more(self, name: str) -> bool:
+        """Return whether another page is worth asking for: there may be one, and there is room for it."""
+        pack, pages, most = self.packs[name], self.pages(name), self.most[name]
+        expansion = self.plan.policy.expansion
+        if self._failure(name) or not pages:
+            return not self._failure(name)
+        if len(pages) >= expansion.max_pages or most >= UNBOUNDED or pack.is_dry(pages):
+            return False
+        return pack.fit(pages, most).tokens < expansion.min_fill_ratio * most
+
+    def job(self, name: str) -> Job:
+        """Return what asks for the next page of a pack."""
+        pack, bound = self.packs[name], _bound(self.promised[name] or self.most[name])
+        request = pack.request(self._query(pack), len(self.pages(name)), bound, self.call.fields)
+        return pack.source, request
+
+    def pages(self, name: str) -> list[Context]:
+        """Return the pages of a pack that are there."""
+        return self.call.pages.setdefault((id(self.plan), name), [])
+
+    def _failure(self, name: str) -> str:
+        return self.call.failures.get((id(self.plan), name), "")
+
+    def _nested(self, pack: Pack, most: int) -> Assembly:
+        return Assembly(pack.source, self.call, _bound(most), is_nested=True)
+
+    def result(self) -> PlanResult:
+        """Return the prompt; see `ContextPolicySpec` for what gives way when, in which order."""
+        call, filled = self.call, self._fill(self.room)
         for _ in range(self.plan.policy.max_iterations):
             excess = self._excess(self._draft(filled))
             if excess <= 0 or not any(part.text for part in filled.values()):
                 break
             # Texts side by side may cost more than each alone: fit again, smaller by that.
-            filled = yield from self._fill(max(0, sum(part.tokens for part in filled.values()) - excess))
+            filled = self._fill(max(0, sum(part.tokens for part in filled.values()) - excess))
         draft = self._draft(filled)
         if self._excess(draft) > 0:
-            filled, draft = {}, self._compacted(bare)
-        failed = [why for name in self.plan.specs if (why := call.failures.get(self._key(name)))]
-        if failed and len(failed) == len(self.plan.specs) and not self.is_nested:
+            filled, draft = {}, self._compacted()
+        failed = [why for name in self.packs if (why := self._failure(name))]
+        if failed and len(failed) == len(self.packs) and not self.is_nested:
             raise AllSourcesFailedError(failed)
         draft = self._with_history(draft)
-        parts = [*self._system(draft, bare, filled), *self._spoken(draft)]
+        parts = [*self._system(draft, filled), *self._spoken(draft)]
         warnings = [f"pack {name!r} is empty: {why}" for (_, name), why in call.failures.items()]
-        warnings += [
-            *call.warnings,
-            *(w for part in filled.values() if part.context for w in part.context.warnings),
-        ]
+        own = (warning for part in filled.values() if part.context for warning in part.context.warnings)
         base = replace(
             self._base(parts),
-            warnings=tuple(dict.fromkeys(warnings)),
-            timings={"total": (time.perf_counter() - start) * 1000},
+            warnings=tuple(dict.fromkeys((*warnings, *call.warnings, *own))),
+            timings={"total": (time.perf_counter() - call.start) * 1000},
             status=Status.PARTIAL if failed else Status.OK,
         )
         return PlanResult(
@@ -365,96 +393,61 @@ class Assembly:
             trace=compose(parts, base, tokens=self._cost(draft)),
         )
 
-    def _fill(self, room: int) -> _Asking:
+    def _fill(self, room: int) -> dict[str, Part]:
         """Return every pack by name as a part, all of them within so many tokens.
 
         Packs of the highest priority come first. Within a priority each has a share by weight; what one
         does not need goes to the others, and what all of them leave to the next priority. A pack never has
         more than its own budget, and those without one never more than `pack_budget` together.
         """
-        default = self.plan.policy.pack_budget.of(self.limit)
-        left, left_default = room, UNBOUNDED if default is None else default
+        left, default = room, self.default
         filled: dict[str, Part] = {}
-        for priority in sorted({spec.priority for spec in self.plan.specs.values()}, reverse=True):
-            packs = {s.name: self._pack(s.name) for s in self.plan.specs.values() if s.priority == priority}
-            claims = {name: self._claim(self.plan.specs[name]) for name in packs}
-            most = {
-                name: min(left, left_default if claim.most is None else claim.most)
-                for name, claim in claims.items()
-            }
-            promised = share_packs(claims, most, left, left_default)
-            yield from self._ask(packs, most, promised)
-            for name, pack in packs.items():
-                filled[name] = yield from self._fitted(pack, most[name], promised[name])
-            needs = {name: filled[name].tokens for name in packs}
-            granted = share_packs(claims, needs, left, left_default)
-            for name in (name for name in packs if needs[name] > granted[name]):
-                filled[name] = yield from self._fitted(packs[name], granted[name], promised[name])
-            left = max(0, left - sum(filled[name].tokens for name in packs))
+        for priority in sorted({claim.priority for claim in self.claims.values()}, reverse=True):
+            claims = {name: claim for name, claim in self.claims.items() if claim.priority == priority}
+            most = self._most(claims, left, default)
+            promised = share_packs(claims, most, left, default)
+            filled |= {name: self._fitted(name, most[name], promised[name]) for name in claims}
+            needs = {name: filled[name].tokens for name in claims}
+            granted = share_packs(claims, needs, left, default)
+            for name in (name for name in claims if needs[name] > granted[name]):
+                filled[name] = self._fitted(name, granted[name], promised[name])
+            left = max(0, left - sum(filled[name].tokens for name in claims))
             sharing = (name for name, claim in claims.items() if claim.most is None)
-            left_default = max(0, left_default - sum(filled[name].tokens for name in sharing))
+            default = max(0, default - sum(filled[name].tokens for name in sharing))
         return filled
+
+    @staticmethod
+    def _most(claims: Mapping[str, Claim], room: int, default: int) -> dict[str, int]:
+        return {name: min(room, default if c.most is None else c.most) for name, c in claims.items()}
 
     def _claim(self, spec: PackSpec) -> Claim:
         own = None if spec.budget is None else spec.budget.of(self.limit)
         most = UNBOUNDED if spec.budget is not None and own is None else own
         return Claim(weight=spec.weight, priority=spec.priority, most=most)
 
-    def _pack(self, name: str) -> OpenPack:
+    def _pack(self, name: str) -> Pack:
         """Return a pack, with what the call retrieves by in place of its own source."""
         pack, override = self.plan.packs[name], self.call.override
         chosen = override.get(name) if isinstance(override, Mapping) else override
-        if chosen is not None and pack.plan is None:
-            return OpenPack.of(name, replace(pack.pack, source=chosen), self.plan.settings)
-        if pack.engine is None and pack.plan is None:
+        if chosen is not None and not self._is_plan(pack):
+            return Pack.of(name, replace(pack, source=chosen), self.plan.settings)
+        if pack.source is None:
             raise ConfigError(f"pack {name!r} has no source; give it one, or pass retriever_override")
         return pack
 
-    def _key(self, name: str) -> tuple[int, str]:
-        return (id(self.plan), name)
+    @staticmethod
+    def _is_plan(pack: Pack) -> bool:
+        return pack.source is not None and not isinstance(pack.source, ContextEngine)
 
-    def _pages(self, name: str) -> list[Context]:
-        return self.call.pages.setdefault(self._key(name), [])
-
-    def _ask(
-        self, packs: Mapping[str, OpenPack], most: Mapping[str, int], promised: Mapping[str, int]
-    ) -> _Asking:
-        """Ask all packs at once for a page, and for a further one while they are not full."""
-        while wanting := [pack for name, pack in packs.items() if self._wants_more(pack, most[name])]:
-            jobs: list[Job] = []
-            for pack in wanting:
-                page = len(self._pages(pack.name))
-                bound = _bound(promised[pack.name] or most[pack.name])
-                engine: Any = pack.engine
-                jobs.append((engine, pack.request(self._query(pack), page, bound, self.call.fields)))
-            answers = yield jobs
-            for pack, found in zip(wanting, answers, strict=True):
-                if isinstance(found, Context):
-                    self._pages(pack.name).append(found)
-                elif isinstance(found, ConfigError) or not isinstance(found, ContextEngineError):
-                    raise found
-                else:
-                    self.call.failures[self._key(pack.name)] = safe_message(found)
-
-    def _wants_more(self, pack: OpenPack, most: int) -> bool:
-        """Return whether another page is worth asking for: there may be one, and there is room for it."""
-        if pack.engine is None or most <= 0 or self._key(pack.name) in self.call.failures:
-            return False
-        pages, expansion = self._pages(pack.name), self.plan.policy.expansion
-        if not pages or len(pages) >= expansion.max_pages or most >= UNBOUNDED or pack.is_dry(pages):
-            return not pages
-        return pack.fit(pages, most).tokens < expansion.min_fill_ratio * most
-
-    def _fitted(self, pack: OpenPack, most: int, promised: int) -> _Asking:
+    def _fitted(self, name: str, most: int, promised: int) -> Part:
         """Return a pack within so many tokens, as a part."""
-        context = Context()
-        if pack.plan is not None and most > 0:
-            nested = Assembly(plan=pack.plan, call=self.call, bound=_bound(most), is_nested=True)
-            context = (yield from nested.run()).trace
+        pack, context = self.packs[name], Context()
+        if self._is_plan(pack) and most > 0:
+            context = self._nested(pack, most).result().trace
         elif most > 0:
-            context = pack.fit(self._pages(pack.name), _bound(most))
+            context = pack.fit(self.pages(name), _bound(most))
         return replace(
-            self._empty(pack.name),
+            self._empty(name),
             text=context.text,
             tokens=self.plan.count(context.text),
             promised=_bound(promised),
@@ -466,7 +459,7 @@ class Assembly:
         own = {"max_tokens": None, "ratio": None} if spec.budget is None else spec.budget.model_dump()
         return Part(
             name=name,
-            kind="pack" if self.plan.packs[name].plan is None else "plan",
+            kind="plan" if self._is_plan(self.plan.packs[name]) else "pack",
             rule={
                 "weight": spec.weight,
                 "priority": spec.priority,
@@ -477,10 +470,10 @@ class Assembly:
             context=Context(),
         )
 
-    def _query(self, pack: OpenPack) -> str:
+    def _query(self, pack: Pack) -> str:
         """Return what to ask a pack: its own query, else the input's, else the user's message."""
-        if pack.pack.query:
-            return str(fill_paths(pack.pack.query, self.call.values))
+        if pack.query:
+            return str(fill_paths(pack.query, self.call.values))
         given = self.call.values.get("input")
         asked = [given.get(key) for key in _QUERY_KEYS] if isinstance(given, Mapping) else []
         texts = (text for text in asked if isinstance(text, str) and text.strip())
@@ -507,20 +500,21 @@ class Assembly:
     def _excess(self, draft: Draft) -> int:
         return 0 if self.limit is None else self._cost(draft) - self.limit
 
-    def _check_fixed(self, bare: Draft) -> None:
+    def _check_fixed(self) -> None:
         """Raise where what may not be cut does not fit."""
-        least = self._excess(Draft(user=bare.user))
+        least = self._excess(Draft(user=self.bare.user))
         if least > 0 and not self.is_nested:
             raise BudgetError(
                 f"plan {self.plan.name!r}: the user's message and the tools need "
                 f"{least + (self.limit or 0)} tokens, and the input budget is {self.limit}; "
                 "shorten the message or raise input_budget"
             )
-        if self.plan.policy.overflow == "error" and (excess := self._excess(bare)) > 0:
+        if self.plan.policy.overflow == "error" and (excess := self._excess(self.bare)) > 0:
             raise BudgetError(f"plan {self.plan.name!r}: its own messages are {excess} tokens over budget")
 
-    def _compacted(self, draft: Draft) -> Draft:
+    def _compacted(self) -> Draft:
         """Return a draft without packs that fits: its examples go, oldest first, then the system is cut."""
+        draft = self.bare
         examples = turns(draft.before), turns(draft.after)
         while self._excess(draft) > 0 and any(examples):
             oldest = (examples[0] or examples[1]).pop(0)
@@ -578,14 +572,14 @@ class Assembly:
         settings = {**own, "budget": EngineConfig(budget=Budget(tokens=budget)).described()["budget"]}
         return Context(budget=budget, request=request, settings=settings)
 
-    def _system(self, draft: Draft, bare: Draft, filled: Mapping[str, Part]) -> Iterator[Part]:
+    def _system(self, draft: Draft, filled: Mapping[str, Part]) -> Iterator[Part]:
         """Yield what is in the system prompt, and the packs that stand in messages."""
         count, names = self.plan.count, [name for name, _ in draft.pieces]
         for name, text in draft.pieces:
             if name in self.plan.specs:
                 yield self._told(name, "", filled)
             elif name == "system":
-                lost = max(0, count(bare.system) - count(text))
+                lost = max(0, count(self.bare.system) - count(text))
                 part = Part(name=name, kind="system", text=text, tokens=count(text), lost=lost)
                 yield replace(part, reason="cut for room")
             elif text.strip():
@@ -604,14 +598,14 @@ class Assembly:
     def _told(self, name: str, within: str, filled: Mapping[str, Part]) -> Part:
         """Return a pack's part with where it stands, and what is not in it."""
         part = filled.get(name) or self._empty(name)
-        context, pack = part.context or Context(), self._pack(name)
-        if context.is_truncated and pack.plan is None:
-            needed = max(context.tokens, pack.fit(self._pages(name), _MOST).tokens)
+        context, pack = part.context or Context(), self.packs[name]
+        if context.is_truncated and not self._is_plan(pack):
+            needed = max(context.tokens, pack.fit(self.pages(name), _MOST).tokens)
         else:
             needed = context.tokens + sum(inner.lost for inner in context.parts)
         lost = max(0, needed - part.tokens)
         cut = "some of it was left out or cut for room" if lost else ""
-        reason = self.call.failures.get(self._key(name)) or cut
+        reason = self._failure(name) or cut
         return replace(part, lost=lost, reason=reason, within=within)
 
     def _spoken(self, draft: Draft) -> Iterator[Part]:

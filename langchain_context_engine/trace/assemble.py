@@ -187,7 +187,8 @@ def package_version() -> str:
 
 
 def _status(candidates: Sequence[Candidate], decisions: Sequence[Decision], *, is_doubtful: bool) -> Status:
-    if sum(decision.reason is Reason.UNRELATED for decision in decisions) == len(candidates):
+    nothing = {Reason.UNRELATED, Reason.BELOW_THRESHOLD}
+    if sum(decision.reason in nothing for decision in decisions) == len(candidates):
         return Status.EMPTY
     return Status.DOUBTFUL if is_doubtful else Status.OK
 

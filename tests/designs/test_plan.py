@@ -87,6 +87,7 @@ def test_packs_are_engines_retrievers_functions_and_plans():
     packs = {
         "engine": an_engine(),
         "retriever": RunnableLambda(lambda query: [Document(f"Doc about {query}", id="d")]),
+        "configured": RunnableLambda(lambda query: [Document("Tagged.")]).with_config(tags=["t"]),
         "function": lambda request: "A text.",
         "documents": lambda request: [Document("A document.", id="1")],
         "plan": a_plan([{"type": "system", "content": "Nested for {input.question}"}]),
@@ -96,6 +97,7 @@ def test_packs_are_engines_retrievers_functions_and_plans():
     for piece in (
         "ship within two days",
         "Doc about Where is my order?",
+        "Tagged.",
         "A text.",
         "A document.",
         "Nested for Where",

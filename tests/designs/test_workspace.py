@@ -172,7 +172,7 @@ def test_a_question_that_no_block_has_anything_of_finds_none_and_every_one_says_
     )
     for question in asked:
         payload = build([], question, builder=builder)
-        assert payload.serialized == ""
+        assert (payload.serialized, payload.context.status) == ("", "empty")
         fates = final_decisions(payload.context).values()
         assert [d.reason for d in fates] == [Reason.BELOW_THRESHOLD] * len(OTHERS)
         assert all(d.details["score"] < d.details["threshold"] for d in fates)
