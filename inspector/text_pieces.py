@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.types import Key, Passage
+from langchain_context_engine.ranking.identity import DEDUPE_RULES
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.explain import Names, how_alike
@@ -53,8 +54,12 @@ def duplicate_pairs(context: Context) -> list[tuple[Key, Key, str]]:
     many = Counter(of.values())
     found = []
     for key, winner in of.items():
-        told = how_alike(final[key], context, names) or str(final[key].details.get("rule") or "")
-        found.append((winner, key, told))
+        told, details = how_alike(final[key], context, names), final[key].details
+        rules = [
+            name.replace("_", " ") for name, rule in DEDUPE_RULES.items() if repr(rule) == details.get("rule")
+        ]
+        least = f"{details['threshold']:g} % suffice" if "threshold" in details else ""
+        found.append((winner, key, ", ".join(filter(None, (told, least, *rules)))))
     kept = {passage.key for passage in context.passages}
     return sorted(found, key=lambda pair: (pair[0] not in kept, -many[pair[0]], pair[:2]))
 

@@ -78,7 +78,7 @@ def body(opened: Opened, rows: list[Row]) -> None:
     if section == "Budget":
         budget(opened, rows)
     elif section == "Duplicates":
-        duplicates(opened.context)
+        duplicates(opened)
     elif section == "Text":
         final_text(opened)
     elif section == "Export":
@@ -175,7 +175,7 @@ def not_offered(context: Context, named: str) -> None:
             key = ("why-not", st.session_state["open-store"], repr(request), named)
             found = state.remember(key, lambda: why_not_offered(engine, request, named))
             for item in found:
-                st.text(sentence(item.sentence))
+                st.text(item.sentence)
             if not found:
                 st.text("The store holds nothing of that id, place, title or exact text in this scope.")
 
@@ -191,7 +191,7 @@ def candidate(opened: Opened, row: Row) -> None:
     changes = st.container()
     repeats = context.final_decisions()[row.key].repeats
     if repeats is not None:
-        pair(context, repeats, row.key)
+        pair(opened, repeats, row.key)
         others = option_of(repeats)
         st.button("Go to what it repeats", on_click=look_at, args=(others,), key=f"winner-{others}")
     # As high as a large screen has room for, unless its pair stands above.
@@ -238,9 +238,13 @@ def record_html(row: Row) -> str:
     return " · ".join(f"<bdi>{escape(part)}</bdi>" for part in dict.fromkeys(parts) if part)
 
 
-def pair(context: Context, winner: Key, duplicate: Key) -> None:
+def pair(opened: Opened, winner: Key, duplicate: Key) -> None:
     """Draw a duplicate beside what it repeats: only what differs, with the words around it."""
-    names = labels(context)
+    context = opened.context
+    names = {
+        row.key: f"{row.label} · rank {row.place}" if row.place else row.label
+        for row in state.rows_of(opened)
+    }
     kept, dropped = candidate_of(context, winner), candidate_of(context, duplicate)
     found, is_all = differences(kept.text, dropped.text)
     texts = marking.sides(found) if found else ("<i>the same to the letter</i>",) * 2
@@ -323,8 +327,9 @@ def budget(opened: Opened, rows: list[Row]) -> None:
         )  # fmt: skip
 
 
-def duplicates(context: Context) -> None:
+def duplicates(opened: Opened) -> None:
     """Draw what repeats another beside what stands for it: only what differs, and how alike they are."""
+    context = opened.context
     pairs = duplicate_pairs(context)
     if not pairs:
         st.text("No candidate repeats another.")
@@ -337,7 +342,7 @@ def duplicates(context: Context) -> None:
         told.html(f'<div class="ce-panel"><p>{escape(" · ".join(filter(None, (fate, how))))}</p></div>')
         name = option_of(key)
         button.button("Why?", key=f"repeats-{name}", on_click=look_at, args=(name,), type="tertiary")
-        pair(context, winner, key)
+        pair(opened, winner, key)
     if len(pairs) > MOST_PAIRS:
         st.caption(f"{MOST_PAIRS} of {len(pairs)}; the others: choose a duplicate among the candidates.")
 

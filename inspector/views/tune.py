@@ -127,8 +127,8 @@ def bench(opened: Opened) -> None:
         candidates, texts = st.tabs(VIEWS, key="view", on_change="rerun")
         if candidates.open:
             with candidates:
-                st.caption("A is as recorded, B as turned.")
-                side_by_side({"A": rows_before, "B": rows}, {"A": before, "B": context})
+                told = "A is as recorded, B as turned."
+                side_by_side({"A": rows_before, "B": rows}, {"A": before, "B": context}, told)
         if texts.open:
             with texts:
                 both_texts(before, context, difference)
@@ -248,9 +248,10 @@ def figures(before: tuple[Context, list[Row]], after: tuple[Context, list[Row]],
     st.html('<p class="ce-facts ce-figures">' + "".join(f"<span>{one}</span>" for one in told) + "</p>")
 
 
-def side_by_side(columns: Mapping[str, list[Row]], contexts: Mapping[str, Context]) -> None:
+def side_by_side(columns: Mapping[str, list[Row]], contexts: Mapping[str, Context], told: str = "") -> None:
     """Draw every candidate with its fate in each context, and why the chosen one stands as it does."""
-    switch, save = st.columns([80, 20], vertical_alignment="center")
+    switch, middle, save = st.columns([40, 40, 20], vertical_alignment="center")
+    middle.caption(told)
     with switch:
         only = state.whether("onlydiff", "Only those treated differently")
     table = aligned(columns, contexts, only=only)
