@@ -67,11 +67,6 @@ def part(draw: Callable[..., None], *given: Any, every: str | None = None) -> No
     """Draw a part of a page that is drawn again by itself, when something in it is used or every so often.
 
     What then goes wrong in an action or in drawing is told in it: the page around it is not drawn again.
-
-    Args:
-        draw: Draws it.
-        *given: What it is drawn from.
-        every: How often by itself, such as "2s"; None: only when it is used.
     """
 
     def drawn() -> None:

@@ -67,11 +67,6 @@ def aligned(
 ) -> list[GridRow]:
     """Return one row a candidate that any of several contexts ranked: its fate, place and score in each.
 
-    Args:
-        columns: What each context is called → its rows.
-        contexts: What each is called → the context.
-        only: Those that the contexts treat differently.
-
     Returns:
         Under a line each: what is not alike in the texts, what is in none for different reasons, what is
         treated alike; in each by the best place anywhere.

@@ -7,7 +7,7 @@ from html import escape
 
 import streamlit as st
 
-from inspector import asking, cards, exports, grid, marking, opening, state
+from inspector import cards, exports, grid, marking, opening, state
 from inspector.budget_usage import budget_bar, group_bars, room_rows, shared_tokens
 from inspector.candidates import (
     SHOWN,
@@ -19,10 +19,11 @@ from inspector.candidates import (
     score_tree,
 )
 from inspector.knobs import can_turn_to
+from inspector.marking import Piece, cut_pieces, cut_tokens, duplicate_pairs, passages_of_text
 from inspector.palette import colours_of, fate_of
 from inspector.settings_diff import narrowing
 from inspector.state import Opened, one_of
-from inspector.text_pieces import Piece, cut_pieces, cut_tokens, duplicate_pairs, pieces
+from inspector.views import collections
 from inspector.views.tune import open_with
 from inspector.wording import file_name, one_line, option_of, plain, sentence
 from langchain_context_engine import Context
@@ -35,8 +36,6 @@ from langchain_context_engine.trace.labels import labels
 from langchain_context_engine.trace.what_if import what_would_it_take
 
 SECTIONS = ("Candidates", "Budget", "Duplicates", "Text", "Export")
-VIEWS = ("By passage", "As given")
-"""How the final text can be drawn."""
 MISSING = "Why is X missing?"
 # What is said where no candidate is of a kind.
 NONE_SHOWN = {
@@ -163,7 +162,7 @@ def ranked(opened: Opened, rows: list[Row], shown: list[Row], name: str, *, belo
 
 def not_offered(context: Context, named: str) -> None:
     """Say why a record that is no candidate was not offered, by the store where one is open."""
-    engine = asking.engine_of_store(context)
+    engine = collections.engine_of_store(context)
     if engine is None:
         st.page_link(
             st.session_state["pages"]["collections"],
@@ -171,7 +170,7 @@ def not_offered(context: Context, named: str) -> None:
         )
     elif st.button(f"Ask the store about “{plain(one_line(named, 40))}”", key="ask-store"):
         with cards.guard("Open the store again on the Collections page."), st.spinner("Asking the store…"):
-            request = asking.within_scope(context.request)
+            request = collections.within_scope(context.request)
             key = ("why-not", st.session_state["open-store"], repr(request), named)
             found = state.remember(key, lambda: why_not_offered(engine, request, named))
             for item in found:
@@ -348,16 +347,11 @@ def duplicates(opened: Opened) -> None:
 
 
 def final_text(opened: Opened) -> None:
-    """Draw the final text: its passages beside what leads to their candidates, or as one."""
+    """Draw the final text, its passages beside what leads to their candidates, and a model's answer."""
     context = opened.context
-    shown = one_of("textview", VIEWS, "View")
-    if shown == VIEWS[0] and context.text:
-        for number, piece in enumerate(pieces(context)):
-            passage(number, piece, query_terms(context.request.query))
-        st.caption(f"{context.tokens:,} of {context.budget:,} tokens. A number leads to its candidate.")
-    else:
-        st.code(context.text or "(empty)", language=None, wrap_lines=True)
-        st.caption(f"{context.tokens:,} of {context.budget:,} tokens.")
+    for number, piece in enumerate(passages_of_text(context)):
+        passage(number, piece, query_terms(context.request.query))
+    st.caption(f"{context.tokens:,} of {context.budget:,} tokens. A number leads to its candidate.")
     with cards.guard():
         answer = opening.answer_to(opened.name, state.settings())
         if answer is not None:
@@ -405,6 +399,6 @@ def export(opened: Opened, rows: list[Row]) -> None:
             cards.download(told, table, file_name(query, "shown.csv"), "text/csv")
         trace = json.dumps(context.to_dict(), ensure_ascii=False).encode()
         cards.download("Trace as JSON", trace, file_name(query, "trace.json"), "application/json")
-        account = exports.as_markdown(context, rows).encode()
+        account = exports.as_markdown(context).encode()
         cards.download("Account as Markdown", account, file_name(query, "context.md"), "text/markdown")
         cards.download("Text alone", context.text.encode(), file_name(query, "context.txt"))

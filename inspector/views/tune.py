@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from inspector import asking, cards, exports, grading, grid, marking, state, wording
+from inspector import cards, exports, grading, grid, marking, state, wording
 from inspector import knobs as tuning
 from inspector.budget_usage import budget_bar
 from inspector.candidates import fates_told
@@ -17,6 +17,7 @@ from inspector.knobs import FULL, PART, SHARE, WEIGHT, Knobs
 from inspector.palette import fate_of
 from inspector.settings_diff import as_json
 from inspector.state import Opened
+from inspector.views import collections
 from inspector.wording import option_of, plain, sentence
 from langchain_context_engine import Context, diff
 from langchain_context_engine.evaluation.quality import change, quality
@@ -134,7 +135,7 @@ def bench(opened: Opened) -> None:
                 both_texts(before, context, difference)
         history(opened, tries)
         copy(changed)
-        asking.again(opened, changed)
+        collections.again(opened, changed)
 
 
 def limits(context: Context, recorded: Knobs) -> dict[str, Limits]:
