@@ -120,7 +120,8 @@ def offered(kept: list[str]) -> dict[str, str]:
             labels[row.id] = f"{asked} · {one_line(row.query, 70)} · {row.id[:8]}"
     # A trace of any age by its address, whether it is among the latest or not.
     for name in filter(None, (*kept, st.session_state.get("trace"))):
-        labels.setdefault(name, name.replace("~", ", "))
+        trace, *turned = name.removeprefix(TRY).split("~")
+        labels.setdefault(name, " · ".join(filter(None, (", ".join(turned), trace[:12]))))
     return labels
 
 

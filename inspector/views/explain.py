@@ -8,7 +8,7 @@ from html import escape
 import streamlit as st
 
 from inspector import cards, exports, grid, marking, opening, state
-from inspector.budget_usage import budget_bar, group_bars, room_rows, shared_tokens
+from inspector.budget_usage import budget_bar, group_bars, near_misses, shared_tokens
 from inspector.candidates import (
     SHOWN,
     fates_told,
@@ -43,13 +43,6 @@ NONE_SHOWN = {
     "Near misses": "No candidate lacked room alone. “Left out” says what each lacked.",
     "Left out": "Every candidate is in the context.",
 }
-ROOM_COLUMNS: list[grid.Column] = [
-    {"name": "place", "label": "#", "kind": "number", "width": 34},
-    {"name": "where", "label": "Place", "kind": "place", "width": 300},
-    {"name": "tokens", "label": "Tokens", "kind": "number", "width": 60},
-    {"name": "text", "label": "Text"},
-    {"name": "why", "label": "Why it is not in", "width": 420},
-]
 PAIR_HEIGHT = 150
 TEXT_HEIGHT = 210
 MOST_CHANGES = 4
@@ -318,12 +311,18 @@ def budget(opened: Opened, rows: list[Row]) -> None:
     st.caption(told)
     st.html(group_bars(context, rows))
     st.caption(fates_told(context))
-    table = room_rows(context, rows)
-    if table:
+    misses = near_misses(rows)
+    # What took room, and what nearly had it.
+    shown = [row for row in rows if row.verdict is Verdict.KEPT or row in misses]
+    if shown:
         grid.draw(
-            "room", ROOM_COLUMNS, table, label="What took room, and what lacked it. A row leads to it.",
-            on_choose=look_at, opens=True,
-        )  # fmt: skip
+            "room",
+            ranked_columns(1),
+            ranked_rows(context, shown, {}, query_terms(context.request.query)),
+            label="What took room, and what lacked it. A row leads to it.",
+            on_choose=look_at,
+            opens=True,
+        )
 
 
 def duplicates(opened: Opened) -> None:
