@@ -289,16 +289,16 @@ def wanted(opened: Opened, row: Row) -> None:
                 help=None if can else f"Tune has no knob for {change.setting}; set it in your application.",
             ):  # fmt: skip
                 open_with(opened, change.settings)
-        others = len(changes) - MOST_CHANGES
-        told = f"And {others} other single changes. " if others > 0 else ""
+        more = len(changes) - MOST_CHANGES
+        last = f"And {more} other single changes. " if more > 0 else ""
         if not changes:
-            told = "No single change of a setting was found to admit it. "
+            last = "No single change of a setting was found to admit it. "
             if row.details.get("duplicate_of"):
-                told += "It repeats what fell too: see what would admit that. "
+                last += "It repeats what fell too: see what would admit that. "
         if changes.untried:
-            told += f"Time did not suffice to try all of: {', '.join(changes.untried)}."
-        if told:
-            st.caption(told)
+            last += f"Time did not suffice to try all of: {', '.join(changes.untried)}."
+        if last:
+            st.caption(last)
 
 
 def budget(opened: Opened, rows: list[Row]) -> None:

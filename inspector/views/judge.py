@@ -34,11 +34,14 @@ def show() -> None:
     # The head comes first, and what it is depends on the section that is chosen below it.
     head = st.container()
     is_grading = one_of("judging", SECTIONS, "Section") == SECTIONS[0]
+    body = st.container()
     with head:
-        opened = cards.needs_trace("Judge") if is_grading else cards.heading("Judge")
-    if opened is not None:
-        cards.part(grade, opened)
-    elif not is_grading:
+        if not is_grading:
+            cards.heading("Judge")
+        elif opened := cards.needs_trace("Judge"):
+            with body:
+                cards.part(grade, opened)
+    if not is_grading:
         waiting()
         exchange()
 
