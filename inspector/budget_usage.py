@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-from inspector.grid import GridRow
 from inspector.palette import GREY, OTHERS, RED, ROOM, colours_of
 from inspector.settings_diff import budget_of
-from inspector.wording import counted, number, one_line, option_of
+from inspector.wording import counted, number, option_of
 from langchain_context_engine.models.budget import split_tokens
 from langchain_context_engine.models.types import Candidate, Key
 from langchain_context_engine.trace.context import Context
@@ -89,26 +88,6 @@ def shared_tokens(context: Context) -> int:
 def near_misses(rows: Sequence[Row], count: int = 5) -> list[Row]:
     """Return the candidates that only lacked room, best ranked first."""
     return [row for row in rows if row.reason in ROOM][:count]
-
-
-def room_rows(context: Context, rows: Sequence[Row]) -> list[GridRow]:
-    """Return what took room in the order of the text, and under a line what lacked it, best ranked first."""
-    by_key = {row.key: row for row in rows}
-    inside = [by_key[passage.key] for passage in context.passages if passage.key in by_key]
-    misses = near_misses(rows)
-    table = [_room_row(row, number(row.tokens), "") for row in inside]
-    if misses:
-        table.append({"line": "Nearest to getting in"})
-    return table + [
-        _room_row(row, number(row.details.get("needed")), row.sentence.removeprefix("dropped: "))
-        for row in misses
-    ]
-
-
-def _room_row(row: Row, tokens: str, why: str) -> GridRow:
-    text = one_line(row.text)
-    cells = {"place": str(row.place or ""), "where": row.label, "tokens": tokens, "text": text, "why": why}
-    return {"id": option_of(row.key), "label": row.label, "cells": cells}
 
 
 def budget_bar(context: Context) -> str:

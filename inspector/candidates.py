@@ -104,15 +104,7 @@ def ranked_rows(
     *,
     everyone: Sequence[Row] | None = None,
 ) -> list[GridRow]:
-    """Return one row for each candidate, and a line where the budget cut, drawn from all rows or not at all.
-
-    Args:
-        context: What was built.
-        rows: From `explain.rows`, best first, perhaps filtered.
-        colours: Signal → colour.
-        terms: What the question asks for, marked in every text.
-        everyone: All rows, where `rows` are filtered.
-    """
+    """Return one row for each candidate, and where `rows` are everyone's a line where the budget cut."""
     full = max((row.score or 0.0 for row in rows), default=0.0) or 1.0
     table: list[GridRow] = []
     line = last_kept(rows) if everyone is None or len(everyone) == len(rows) else None

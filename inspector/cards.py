@@ -20,7 +20,7 @@ from inspector.palette import FATE_COLOURS, GREY
 from inspector.settings_diff import deviations
 from inspector.state import Opened
 from inspector.wording import WITHOUT_WORDS, one_line
-from langchain_context_engine import Context, ContextEngineError
+from langchain_context_engine import ContextEngineError
 from langchain_context_engine.models.redact import safe_message
 
 RECORD = """\
@@ -39,7 +39,7 @@ STATUSES = {
 """What each status means."""
 
 _LONGEST_HEADING = 180
-_LONGEST_FACT = 60
+_LONGEST_FACT = 90
 _MOST_OWN = 6
 """So many of what is not default stand in the line: a design has twenty, and would push the table down."""
 
@@ -67,11 +67,6 @@ def part(draw: Callable[..., None], *given: Any, every: str | None = None) -> No
     """Draw a part of a page that is drawn again by itself, when something in it is used or every so often.
 
     What then goes wrong in an action or in drawing is told in it: the page around it is not drawn again.
-
-    Args:
-        draw: Draws it.
-        *given: What it is drawn from.
-        every: How often by itself, such as "2s"; None: only when it is used.
     """
 
     def drawn() -> None:
@@ -114,20 +109,15 @@ def heading(text: str) -> None:
 def needs_trace(page: str) -> Opened | None:
     """Draw the head of the trace that is looked at and return it; where there is none, say how to get one."""
     opened = state.current()
-    if opened is None:
-        heading(page)
-        no_trace()
-    else:
+    if opened is not None:
         trace_head(opened)
-    return opened
-
-
-def no_trace() -> None:
-    """Say how to get a trace where none is open."""
+        return opened
+    heading(page)
     st.subheader("No trace is open yet")
     st.text("Open one on the Traces page, or look around in a sample.")
     samples()
     how_to_record()
+    return None
 
 
 def how_to_record() -> None:
@@ -170,52 +160,43 @@ def trace_head(opened: Opened) -> None:
     """Draw the question, and in one line how it ended and what is not default; more of both is folded."""
     context = opened.context
     heading(context.request.query.strip() or WITHOUT_WORDS)
-    own = [_fact(f"{name}: {value}", "ce-own") for name, value in deviations(context).items()]
-    asked = context.request.now
+    final, status = context.final_decisions(), str(context.status)
+    cut = sum(passage.is_truncated for passage in context.passages)
+    share = wording.share(wording.used(context.tokens, context.budget))
     took = context.timings.get("total", sum(context.timings.values()))
-    waited = ", ".join(f"{name} {number:,.0f}" for name, number in context.timings.items())
-    searched = "; ".join(f"{source}: {way}" for source, way in context.searched.items())
-    more = [
-        *own[_MOST_OWN:],
-        f'<span>trace <code class="ce-id" title="Click to select">{escape(opened.name)}</code></span>',
-        *([_fact(f"asked: {wording.time(asked, zone())}")] if asked else []),
-        *([f"<span>milliseconds: {escape(waited)}</span>"] if waited else []),
-        *([f"<span>searched: {escape(searched)}</span>"] if searched else []),
+    sure = "" if context.confidence is None else f", confidence {context.confidence:.2f}"
+    own = [_fact(f"{name}: {value}", "ce-own") for name, value in deviations(context).items()]
+    facts = [
+        f'<span title="{STATUSES.get(status, "")}"><strong>{escape(status)}</strong>{sure}</span>',
+        _fact(f"{context.tokens:,} / {context.budget:,} tokens ({share})"),
+        _fact(
+            f"{len(context.passages):,} of {len(final):,} candidates in" + (f", {cut:,} cut" if cut else "")
+        ),
+        _fact(wording.counted(sum(one.is_duplicate for one in final.values()), "duplicate")),
+        _fact(f"{took:,.0f} ms"),
+        *own[:_MOST_OWN],
     ]
-    facts = [*_facts(context), f"<span>{took:,.0f} ms</span>", *own[:_MOST_OWN]]
-    told = f'<div class="ce-facts">{"".join(more)}</div>'
+    asked, told = context.request.now, {}
+    told["asked"] = wording.time(asked, zone()) if asked else ""
+    told["milliseconds"] = ", ".join(f"{name} {number:,.0f}" for name, number in context.timings.items())
+    told["waited for"] = ", ".join(f"{name} {number:,.0f}" for name, number in context.source_timings.items())
+    told["searched"] = "; ".join(f"{source}: {way}" for source, way in context.searched.items())
+    more = "".join((*own[_MOST_OWN:], *(_fact(f"{name}: {one}") for name, one in told.items() if one)))
     others = f" and {wording.counted(len(own) - _MOST_OWN, 'other setting')}" if len(own) > _MOST_OWN else ""
+    name = f'<span>trace <code class="ce-id">{escape(opened.name)}</code></span>'
     st.html(
-        f'<div class="ce-facts">{"".join(facts)}'
-        f"<details><summary>trace, timings{others}</summary>{told}</details></div>"
+        f'<div class="ce-facts">{"".join(facts)}<details><summary>trace, timings{others}</summary>'
+        f'<div class="ce-facts">{name}{more}</div></details></div>'
     )
     if context.warnings:
-        with st.expander(
-            wording.counted(len(context.warnings), "warning"),
-            # They are the whole answer then.
-            expanded=str(context.status) != "ok",
-        ):
+        told_of = wording.counted(len(context.warnings), "warning")
+        # They are the whole answer then.
+        with st.expander(told_of, expanded=status != "ok"):
             for warning in context.warnings:
                 st.text(f"! {warning}")
 
 
 def _fact(told: str, name: str = "") -> str:
     """Return a fact, the whole of a long one on hover."""
-    shown = escape(one_line(told, _LONGEST_FACT))
-    return f'<span class="{name}" title="{escape(told[:2000])}">{shown}</span>'
-
-
-def _facts(context: Context) -> list[str]:
-    final = context.final_decisions()
-    duplicates = sum(d.is_duplicate for d in final.values())
-    cut = sum(passage.is_truncated for passage in context.passages)
-    share = wording.share(wording.used(context.tokens, context.budget))
-    status = str(context.status)
-    sure = "" if context.confidence is None else f", confidence {context.confidence:.2f}"
-    told = [
-        f"{context.tokens:,} / {context.budget:,} tokens ({share})",
-        f"{len(context.passages):,} of {len(final):,} candidates in" + (f", {cut:,} cut" if cut else ""),
-        wording.counted(duplicates, "duplicate"),
-    ]
-    first = f'<span title="{STATUSES.get(status, "")}"><strong>{escape(status)}</strong>{sure}</span>'
-    return [first, *(f"<span>{one}</span>" for one in told)]
+    shown, own = escape(one_line(told, _LONGEST_FACT)), f' class="{name}"' if name else ""
+    return f'<span{own} title="{escape(told[:2000])}">{shown}</span>'

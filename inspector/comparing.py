@@ -49,15 +49,15 @@ def _name(label: str) -> str:
 def aligned_columns(names: Sequence[str]) -> list[Column]:
     """Return the columns of `aligned`: fate, place, tokens and score of each context."""
     columns: list[Column] = [
-        {"name": "where", "label": "Place", "kind": "place", "width": 180 if len(names) <= _FEW else 150},
+        {"name": "where", "label": "Place", "kind": "place", "width": 170 if len(names) <= _FEW else 150},
         {"name": "text", "label": "Text", "narrow": True},
     ]
     for name in names:
         columns += [
-            {"name": f"{name} fate", "label": f"{name} fate", "kind": "fate", "width": 122, "narrow": True},
-            {"name": f"{name} place", "label": f"{name} #", "kind": "number", "width": 40},
-            {"name": f"{name} tokens", "label": f"{name} tokens", "kind": "number", "width": 66},
-            {"name": f"{name} score", "label": f"{name} score", "kind": "number", "width": 60},
+            {"name": f"{name} fate", "label": f"{name} fate", "kind": "fate", "width": 114, "narrow": True},
+            {"name": f"{name} place", "label": f"{name} #", "kind": "number", "width": 38},
+            {"name": f"{name} tokens", "label": f"{name} tokens", "kind": "number", "width": 64},
+            {"name": f"{name} score", "label": f"{name} score", "kind": "number", "width": 58},
         ]
     return columns
 
@@ -66,11 +66,6 @@ def aligned(
     columns: Mapping[str, Sequence[Row]], contexts: Mapping[str, Context], *, only: bool
 ) -> list[GridRow]:
     """Return one row a candidate that any of several contexts ranked: its fate, place and score in each.
-
-    Args:
-        columns: What each context is called → its rows.
-        contexts: What each is called → the context.
-        only: Those that the contexts treat differently.
 
     Returns:
         Under a line each: what is not alike in the texts, what is in none for different reasons, what is

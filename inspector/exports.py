@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+import pandas as pd
 
 from langchain_context_engine import Context
 from langchain_context_engine.trace.explain import Row
@@ -37,13 +37,8 @@ def rows_for_export(rows: Iterable[Row]) -> list[dict[str, Any]]:
 
 def as_csv(table: Sequence[Mapping[str, Any]]) -> bytes:
     """Return rows as CSV for a spreadsheet, in which no cell can become a formula."""
-    columns = list(dict.fromkeys(name for row in table for name in row))
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(columns)
-    for row in table:
-        writer.writerow([_cell(row.get(name)) for name in columns])
-    return out.getvalue().encode("utf-8-sig")
+    safe = [{name: _cell(value) for name, value in row.items()} for row in table]
+    return pd.DataFrame(safe).to_csv(index=False, lineterminator="\r\n").encode("utf-8-sig")
 
 
 def _cell(value: Any) -> str:
@@ -52,26 +47,22 @@ def _cell(value: Any) -> str:
     return "" if value is None else f"'{value}" if is_run else str(value)
 
 
-def as_markdown(context: Context, rows: Sequence[Row]) -> str:
-    """Return an account of a context for an issue or a message: figures, fates, and the text in a fence."""
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", context.text)), default=0))
-    lines = [
+def as_markdown(context: Context) -> str:
+    """Return an account of a context for an issue or a message: every fate, and the text, each in a fence."""
+    told = context.explain()
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", told + context.text)), default=0))
+    parts = (
         f"# {_plain(context.request.query)}",
         "",
-        (
-            f"{context.tokens} of {context.budget} tokens, {len(context.passages)} passages, "
-            f"{len(rows)} candidates, {context.status}."
-        ),
+        fence,
+        told,
+        fence,
         "",
-        "| # | source | place | score | fate |",
-        "| --: | --- | --- | --: | --- |",
-    ]
-    for row in rows:
-        score = "" if row.score is None else f"{row.score:.3f}"
-        cells = (row.place or "", _plain(row.key[0]), _plain(row.label), score, _plain(row.sentence))
-        lines.append("| " + " | ".join(map(str, cells)) + " |")
-    warnings = [f"- {_plain(warning)}" for warning in context.warnings]
-    return "\n".join([*lines, "", *warnings, "", f"{fence}text", context.text, fence, ""])
+        f"{fence}text",
+        context.text,
+        fence,
+    )
+    return "\n".join((*parts, ""))
 
 
 def _plain(text: str) -> str:

@@ -227,11 +227,7 @@ def verdict_of(before: Quality, after: Quality) -> str:
 
 
 def quality_rows(judged: Iterable[Judged]) -> list[GridRow]:
-    """Return one row a question: the figures as recorded and as tried: regressions, then the worst first.
-
-    Args:
-        judged: Question, figures of the baseline, figures of what is tried.
-    """
+    """Return one row a question: the figures as recorded and as tried: regressions, then the worst first."""
     table: list[GridRow] = []
     for query, before, after in worst_first(judged):
         cells: dict[str, Any] = {

@@ -141,12 +141,7 @@ def can_turn_to(context: Context, settings: Mapping[str, Any]) -> bool:
 
 
 def changes(context: Context, knobs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings for `replay` that differ from the recorded ones.
-
-    Args:
-        context: The trace.
-        knobs: All knobs, as turned; one that is missing is as recorded.
-    """
+    """Return the settings for `replay` that differ from the recorded ones."""
     before = recorded(context)
     after = {**before, **{name: value for name, value in knobs.items() if name in before}}
     turned = {name for name in before if after[name] != before[name]}

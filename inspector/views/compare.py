@@ -9,7 +9,6 @@ import streamlit as st
 from inspector import cards, opening, state, wording
 from inspector import knobs as tuning
 from inspector.comparing import changed, settings_table, told_moves
-from inspector.settings_diff import deviations
 from inspector.state import Opened
 from inspector.views.tune import side_by_side, tries_of
 from inspector.wording import one_line
@@ -119,24 +118,11 @@ def offered(kept: list[str]) -> dict[str, str]:
         for row in journal.traces(LATEST) if journal is not None else ():
             asked = wording.time(row.time, cards.zone())
             labels[row.id] = f"{asked} · {one_line(row.query, 70)} · {row.id[:8]}"
-    current = st.session_state.get("trace")
-    for name in [*kept, *([current] if current else [])]:
-        if name not in labels:
-            # A trace of any age by its address, whether it is among the latest or not.
-            labels[name] = named(name)
+    # A trace of any age by its address, whether it is among the latest or not.
+    for name in filter(None, (*kept, st.session_state.get("trace"))):
+        trace, *turned = name.removeprefix(TRY).split("~")
+        labels.setdefault(name, " · ".join(filter(None, (", ".join(turned), trace[:12]))))
     return labels
-
-
-def named(name: str) -> str:
-    """Return what can be said of a trace or a try that an address names."""
-    if name.startswith(TRY):
-        trace, _, turned = name.removeprefix(TRY).partition("~")
-        return f"try: {turned.replace('~', ', ')} · {trace}"
-    with cards.kept_guard():
-        context = state.open_named(name)
-        own = ", ".join(f"{setting} {value}" for setting, value in deviations(context).items())
-        return " · ".join(filter(None, (one_line(context.request.query, 70), one_line(own, 60), name[:8])))
-    return name
 
 
 def try_name(trace: str, knobs: tuning.Knobs) -> str:

@@ -7,8 +7,8 @@ from html import escape
 
 import streamlit as st
 
-from inspector import asking, cards, exports, grid, marking, opening, state
-from inspector.budget_usage import budget_bar, group_bars, room_rows, shared_tokens
+from inspector import cards, exports, grid, marking, opening, state
+from inspector.budget_usage import budget_bar, group_bars, near_misses, shared_tokens
 from inspector.candidates import (
     SHOWN,
     fates_told,
@@ -19,10 +19,11 @@ from inspector.candidates import (
     score_tree,
 )
 from inspector.knobs import can_turn_to
+from inspector.marking import Piece, cut_pieces, cut_tokens, duplicate_pairs, passages_of_text
 from inspector.palette import colours_of, fate_of
 from inspector.settings_diff import narrowing
 from inspector.state import Opened, one_of
-from inspector.text_pieces import Piece, cut_pieces, cut_tokens, duplicate_pairs, pieces
+from inspector.views import collections
 from inspector.views.tune import open_with
 from inspector.wording import file_name, one_line, option_of, plain, sentence
 from langchain_context_engine import Context
@@ -35,8 +36,6 @@ from langchain_context_engine.trace.labels import labels
 from langchain_context_engine.trace.what_if import what_would_it_take
 
 SECTIONS = ("Candidates", "Budget", "Duplicates", "Text", "Export")
-VIEWS = ("By passage", "As given")
-"""How the final text can be drawn."""
 MISSING = "Why is X missing?"
 # What is said where no candidate is of a kind.
 NONE_SHOWN = {
@@ -44,13 +43,6 @@ NONE_SHOWN = {
     "Near misses": "No candidate lacked room alone. “Left out” says what each lacked.",
     "Left out": "Every candidate is in the context.",
 }
-ROOM_COLUMNS: list[grid.Column] = [
-    {"name": "place", "label": "#", "kind": "number", "width": 34},
-    {"name": "where", "label": "Place", "kind": "place", "width": 300},
-    {"name": "tokens", "label": "Tokens", "kind": "number", "width": 60},
-    {"name": "text", "label": "Text"},
-    {"name": "why", "label": "Why it is not in", "width": 420},
-]
 PAIR_HEIGHT = 150
 TEXT_HEIGHT = 210
 MOST_CHANGES = 4
@@ -78,7 +70,7 @@ def body(opened: Opened, rows: list[Row]) -> None:
     if section == "Budget":
         budget(opened, rows)
     elif section == "Duplicates":
-        duplicates(opened.context)
+        duplicates(opened)
     elif section == "Text":
         final_text(opened)
     elif section == "Export":
@@ -163,7 +155,7 @@ def ranked(opened: Opened, rows: list[Row], shown: list[Row], name: str, *, belo
 
 def not_offered(context: Context, named: str) -> None:
     """Say why a record that is no candidate was not offered, by the store where one is open."""
-    engine = asking.engine_of_store(context)
+    engine = collections.engine_of_store(context)
     if engine is None:
         st.page_link(
             st.session_state["pages"]["collections"],
@@ -171,11 +163,11 @@ def not_offered(context: Context, named: str) -> None:
         )
     elif st.button(f"Ask the store about “{plain(one_line(named, 40))}”", key="ask-store"):
         with cards.guard("Open the store again on the Collections page."), st.spinner("Asking the store…"):
-            request = asking.within_scope(context.request)
+            request = collections.within_scope(context.request)
             key = ("why-not", st.session_state["open-store"], repr(request), named)
             found = state.remember(key, lambda: why_not_offered(engine, request, named))
             for item in found:
-                st.text(sentence(item.sentence))
+                st.text(item.sentence)
             if not found:
                 st.text("The store holds nothing of that id, place, title or exact text in this scope.")
 
@@ -191,7 +183,7 @@ def candidate(opened: Opened, row: Row) -> None:
     changes = st.container()
     repeats = context.final_decisions()[row.key].repeats
     if repeats is not None:
-        pair(context, repeats, row.key)
+        pair(opened, repeats, row.key)
         others = option_of(repeats)
         st.button("Go to what it repeats", on_click=look_at, args=(others,), key=f"winner-{others}")
     # As high as a large screen has room for, unless its pair stands above.
@@ -238,9 +230,13 @@ def record_html(row: Row) -> str:
     return " · ".join(f"<bdi>{escape(part)}</bdi>" for part in dict.fromkeys(parts) if part)
 
 
-def pair(context: Context, winner: Key, duplicate: Key) -> None:
+def pair(opened: Opened, winner: Key, duplicate: Key) -> None:
     """Draw a duplicate beside what it repeats: only what differs, with the words around it."""
-    names = labels(context)
+    context = opened.context
+    names = {
+        row.key: f"{row.label} · rank {row.place}" if row.place else row.label
+        for row in state.rows_of(opened)
+    }
     kept, dropped = candidate_of(context, winner), candidate_of(context, duplicate)
     found, is_all = differences(kept.text, dropped.text)
     texts = marking.sides(found) if found else ("<i>the same to the letter</i>",) * 2
@@ -293,16 +289,16 @@ def wanted(opened: Opened, row: Row) -> None:
                 help=None if can else f"Tune has no knob for {change.setting}; set it in your application.",
             ):  # fmt: skip
                 open_with(opened, change.settings)
-        others = len(changes) - MOST_CHANGES
-        told = f"And {others} other single changes. " if others > 0 else ""
+        more = len(changes) - MOST_CHANGES
+        last = f"And {more} other single changes. " if more > 0 else ""
         if not changes:
-            told = "No single change of a setting was found to admit it. "
+            last = "No single change of a setting was found to admit it. "
             if row.details.get("duplicate_of"):
-                told += "It repeats what fell too: see what would admit that. "
+                last += "It repeats what fell too: see what would admit that. "
         if changes.untried:
-            told += f"Time did not suffice to try all of: {', '.join(changes.untried)}."
-        if told:
-            st.caption(told)
+            last += f"Time did not suffice to try all of: {', '.join(changes.untried)}."
+        if last:
+            st.caption(last)
 
 
 def budget(opened: Opened, rows: list[Row]) -> None:
@@ -315,16 +311,23 @@ def budget(opened: Opened, rows: list[Row]) -> None:
     st.caption(told)
     st.html(group_bars(context, rows))
     st.caption(fates_told(context))
-    table = room_rows(context, rows)
-    if table:
+    misses = near_misses(rows)
+    # What took room, and what nearly had it.
+    shown = [row for row in rows if row.verdict is Verdict.KEPT or row in misses]
+    if shown:
         grid.draw(
-            "room", ROOM_COLUMNS, table, label="What took room, and what lacked it. A row leads to it.",
-            on_choose=look_at, opens=True,
-        )  # fmt: skip
+            "room",
+            ranked_columns(1),
+            ranked_rows(context, shown, {}, query_terms(context.request.query)),
+            label="What took room, and what lacked it. A row leads to it.",
+            on_choose=look_at,
+            opens=True,
+        )
 
 
-def duplicates(context: Context) -> None:
+def duplicates(opened: Opened) -> None:
     """Draw what repeats another beside what stands for it: only what differs, and how alike they are."""
+    context = opened.context
     pairs = duplicate_pairs(context)
     if not pairs:
         st.text("No candidate repeats another.")
@@ -337,22 +340,17 @@ def duplicates(context: Context) -> None:
         told.html(f'<div class="ce-panel"><p>{escape(" · ".join(filter(None, (fate, how))))}</p></div>')
         name = option_of(key)
         button.button("Why?", key=f"repeats-{name}", on_click=look_at, args=(name,), type="tertiary")
-        pair(context, winner, key)
+        pair(opened, winner, key)
     if len(pairs) > MOST_PAIRS:
         st.caption(f"{MOST_PAIRS} of {len(pairs)}; the others: choose a duplicate among the candidates.")
 
 
 def final_text(opened: Opened) -> None:
-    """Draw the final text: its passages beside what leads to their candidates, or as one."""
+    """Draw the final text, its passages beside what leads to their candidates, and a model's answer."""
     context = opened.context
-    shown = one_of("textview", VIEWS, "View")
-    if shown == VIEWS[0] and context.text:
-        for number, piece in enumerate(pieces(context)):
-            passage(number, piece, query_terms(context.request.query))
-        st.caption(f"{context.tokens:,} of {context.budget:,} tokens. A number leads to its candidate.")
-    else:
-        st.code(context.text or "(empty)", language=None, wrap_lines=True)
-        st.caption(f"{context.tokens:,} of {context.budget:,} tokens.")
+    for number, piece in enumerate(passages_of_text(context)):
+        passage(number, piece, query_terms(context.request.query))
+    st.caption(f"{context.tokens:,} of {context.budget:,} tokens. A number leads to its candidate.")
     with cards.guard():
         answer = opening.answer_to(opened.name, state.settings())
         if answer is not None:
@@ -400,6 +398,6 @@ def export(opened: Opened, rows: list[Row]) -> None:
             cards.download(told, table, file_name(query, "shown.csv"), "text/csv")
         trace = json.dumps(context.to_dict(), ensure_ascii=False).encode()
         cards.download("Trace as JSON", trace, file_name(query, "trace.json"), "application/json")
-        account = exports.as_markdown(context, rows).encode()
+        account = exports.as_markdown(context).encode()
         cards.download("Account as Markdown", account, file_name(query, "context.md"), "text/markdown")
         cards.download("Text alone", context.text.encode(), file_name(query, "context.txt"))

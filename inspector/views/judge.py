@@ -33,18 +33,15 @@ def show() -> None:
     """Draw the page."""
     # The head comes first, and what it is depends on the section that is chosen below it.
     head = st.container()
-    section = one_of("judging", SECTIONS, "Section")
-    opened = state.current() if section == SECTIONS[0] else None
+    is_grading = one_of("judging", SECTIONS, "Section") == SECTIONS[0]
+    body = st.container()
     with head:
-        if opened is not None:
-            cards.trace_head(opened)
-        else:
+        if not is_grading:
             cards.heading("Judge")
-    if opened is not None:
-        cards.part(grade, opened)
-    elif section == SECTIONS[0]:
-        cards.no_trace()
-    else:
+        elif opened := cards.needs_trace("Judge"):
+            with body:
+                cards.part(grade, opened)
+    if not is_grading:
         waiting()
         exchange()
 
@@ -174,10 +171,9 @@ def exchange() -> None:
             st.success(f"{taken} judgments were taken in.")
     # Counted after what was taken in.
     judgments = grading.everyone()
-    questions = len({judgment.query for judgment in judgments})
+    questions = wording.counted(len({judgment.query for judgment in judgments}), "question")
     where = "in the journal" if state.settings().journal is not None else "in this session alone"
-    told = f"{wording.counted(len(judgments), 'judgment')} of {wording.counted(questions, 'question')}"
-    count.text(f"{told}, kept {where}.")
+    count.text(f"{wording.counted(len(judgments), 'judgment')} of {questions}, kept {where}.")
     lines = judgments_as_lines([(j.query, j.key, j.rater, j.grade) for j in judgments])
     with out:
         cards.download(

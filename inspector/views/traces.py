@@ -179,13 +179,7 @@ def table(traces: list[TraceRow], sort: str, is_live: bool, *, has_pages: bool) 
 
 
 def trace_rows(traces: Iterable[TraceRow], zone: tzinfo, since: datetime | None = None) -> list[grid.GridRow]:
-    """Return one row for each recorded question, in the order given, times where the viewer is.
-
-    Args:
-        traces: From the journal.
-        zone: The viewer's.
-        since: What was asked after is marked as new; None marks nothing.
-    """
+    """Return one row for each recorded question, in the order given, times where the viewer is."""
     rows: list[grid.GridRow] = []
     for trace in traces:
         share = wording.used(trace.tokens, trace.budget)

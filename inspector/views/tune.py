@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from inspector import asking, cards, exports, grading, grid, marking, state, wording
+from inspector import cards, exports, grading, grid, marking, state, wording
 from inspector import knobs as tuning
 from inspector.budget_usage import budget_bar
 from inspector.candidates import fates_told
@@ -17,6 +17,7 @@ from inspector.knobs import FULL, PART, SHARE, WEIGHT, Knobs
 from inspector.palette import fate_of
 from inspector.settings_diff import as_json
 from inspector.state import Opened
+from inspector.views import collections
 from inspector.wording import option_of, plain, sentence
 from langchain_context_engine import Context, diff
 from langchain_context_engine.evaluation.quality import change, quality
@@ -127,14 +128,14 @@ def bench(opened: Opened) -> None:
         candidates, texts = st.tabs(VIEWS, key="view", on_change="rerun")
         if candidates.open:
             with candidates:
-                st.caption("A is as recorded, B as turned.")
-                side_by_side({"A": rows_before, "B": rows}, {"A": before, "B": context})
+                told = "A is as recorded, B as turned."
+                side_by_side({"A": rows_before, "B": rows}, {"A": before, "B": context}, told)
         if texts.open:
             with texts:
                 both_texts(before, context, difference)
         history(opened, tries)
         copy(changed)
-        asking.again(opened, changed)
+        collections.again(opened, changed)
 
 
 def limits(context: Context, recorded: Knobs) -> dict[str, Limits]:
@@ -248,9 +249,10 @@ def figures(before: tuple[Context, list[Row]], after: tuple[Context, list[Row]],
     st.html('<p class="ce-facts ce-figures">' + "".join(f"<span>{one}</span>" for one in told) + "</p>")
 
 
-def side_by_side(columns: Mapping[str, list[Row]], contexts: Mapping[str, Context]) -> None:
+def side_by_side(columns: Mapping[str, list[Row]], contexts: Mapping[str, Context], told: str = "") -> None:
     """Draw every candidate with its fate in each context, and why the chosen one stands as it does."""
-    switch, save = st.columns([80, 20], vertical_alignment="center")
+    switch, middle, save = st.columns([40, 40, 20], vertical_alignment="center")
+    middle.caption(told)
     with switch:
         only = state.whether("onlydiff", "Only those treated differently")
     table = aligned(columns, contexts, only=only)

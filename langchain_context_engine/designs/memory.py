@@ -47,7 +47,7 @@ from langchain_context_engine.rendering.templates import TEMPLATES, Template
 from langchain_context_engine.sources.shared import QueryVectors
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.trace.assemble import assemble
-from langchain_context_engine.trace.context import Context, finds_nothing
+from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.replay import ranking, replay
 
 if TYPE_CHECKING:
@@ -563,7 +563,7 @@ class MemoryEngine:
             options = _read_options(given, more, is_search=name.startswith("search"))
             request = self._asked(asked, workspace_id, options, is_vector=name.endswith("by_vector"))
             ranker = self._ranker(options.get("ranker"))
-            if request.budget != 0 and request.query.strip() and not finds_nothing(request):
+            if request.budget != 0 and request.query.strip() and not request.asks_nothing:
                 vector = QueryVectors().embed(self.embedding_cache, request.query)
                 request = replace(request, vector=vector)
             is_preview = name == "preview_context"

@@ -146,7 +146,8 @@ class _Search:
                 "thresholds": self.thresholds,
                 "weights": self.weights,
             }
-        found, untried = [], []
+        found: list[Change] = []
+        untried: list[str] = []
         for way, tried in ways.items():
             try:
                 found.extend(tried())
@@ -298,7 +299,9 @@ class _Search:
                 return
         ranked = _with_every_signal(self.context, self.parts)
         mine = next((item for item in ranked if item.key == self.key), None)
-        for signal in _signals_that_differ(ranked) if mine is not None else ():
+        if mine is None:
+            return
+        for signal in _signals_that_differ(ranked):
             weights = self._weights_with(now, signal, ranked, mine)
             if weights and latest:
                 yield from self._change("weights", _LATEST, _told(weights), {"weights": weights})

@@ -45,7 +45,7 @@ PAGES = {
     "tune": README["tune"],
     "compare": "compare?compare=sample-weighted&compare=sample-duplicates",
     "judge": f"judge?{TRACE}",
-    "judged": "judge?judging=All judged questions",
+    "judged": "sets",
     "exchange": "judge?judging=Import and export",
     "sets": "sets",
     "figures": "figures",

@@ -115,6 +115,10 @@ def are_timed(seen, told):
     assert told == ", ".join(f"{name} {value:,.0f}" for name, value in seen.context.timings.items())
 
 
+def are_waited_for(seen, told):
+    assert told == ", ".join(f"{name} {value:,.0f}" for name, value in seen.context.source_timings.items())
+
+
 def is_tuned(seen, tokens, budget, _, by):
     is_budget_used(seen, tokens, budget)
     assert number(by) == count_tokens(seen.context) - count_tokens(seen.before)
@@ -222,6 +226,7 @@ SENTENCES = {
     rf"{N} offered · {N} in.*": are_fates,
     r"(\w+), confidence (\d\.\d\d)": is_sure,
     r"milliseconds: (.+)": are_timed,
+    r"waited for: (.+)": are_waited_for,
     rf"{N} of {N} tokens\.(?: A number leads to its candidate\.)?": is_budget_used,
     rf"{N} of {N} tokens ?(\(([+−][\d,]+)\))?": is_tuned,
     rf"{N} passages ?(\(([+−]\d+)\))?": are_passages,

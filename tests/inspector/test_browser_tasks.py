@@ -46,8 +46,7 @@ def assert_on_every_screen(page, *places):
     found = list(places)
     for size in SIZES:
         page.set_viewport_size(size)
-        page.wait_for_timeout(150)
-        assert [is_on_screen(page, place) for place in found] == [True] * len(found), size
+        until(page, lambda: all(is_on_screen(page, place) for place in found))
 
 
 def open_question(page, folder, context):

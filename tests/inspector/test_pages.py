@@ -28,7 +28,7 @@ GARBAGE = st.sampled_from(
 )  # fmt: skip
 ASKED = {
     "traces": ("q", "since", "until", "live", "only", "sorted", "page"),
-    "explain": ("section", "shown", "find", "candidate", "textview"),
+    "explain": ("section", "shown", "find", "candidate"),
     "tune": ("budget", "k", "w_relevance", "w_keyword", "item_cap", "reserve", "threshold", "min_score", "order"),
     "compare": ("compare", "onlydiff"),
     "judge": ("judging", "rater", "queue", "reading"),

@@ -51,6 +51,19 @@ def test_a_grade_is_kept_counted_and_taken_back():
     assert "Judged: 1 of" in said(at)
 
 
+def test_after_a_question_comes_one_that_nobody_judged(path, name):
+    with Journal(path) as journal:
+        journal.judge(QUESTION, ("memories", "a"), 3)
+        other = journal.record(a_context(query="Who may refund?"))
+    at = a_page("judge", trace=name)
+    at.button(key="next").click().run()
+    assert at.session_state["trace"] == other
+    with Journal(path) as journal:
+        journal.judge("Who may refund?", ("memories", "a"), 3)
+    at.button(key="next").click().run()
+    assert "every question of the latest" in said(at)
+
+
 def test_the_grades_of_two_people_stand_beside_each_other_with_their_agreement(path, name):
     with Journal(path) as journal:
         journal.judge(QUESTION, ("memories", "a"), 1, rater="ann")

@@ -19,8 +19,8 @@ from inspector.comparing import aligned, changed, settings_table, told_moves
 from inspector.exports import as_csv, as_markdown, rows_for_export
 from inspector.grading import UNJUDGED, grade_columns, grade_rows, quality_rows, tally
 from inspector.knobs import can_turn_to, changes, largest_budget, recorded, turned_by
+from inspector.marking import cut_pieces, cut_tokens, duplicate_pairs, passages_of_text
 from inspector.palette import FATE_COLOURS, FATES
-from inspector.text_pieces import cut_pieces, cut_tokens, duplicate_pairs, pieces
 from inspector.views.traces import trace_rows
 from inspector.wording import option_of, zone_of
 from langchain_context_engine import Budget, Context, Journal, Template, diff, replay
@@ -158,7 +158,7 @@ def test_groups_tell_what_they_offered_took_and_were_promised():
 @pytest.mark.parametrize("budget", [0, 150, 2000])
 def test_the_pieces_of_the_text_are_the_text_each_with_the_passage_it_holds(template, budget):
     context = a_context(template=template, budget=budget)
-    found = pieces(context)
+    found = passages_of_text(context)
     assert "".join(piece.text for piece in found) == context.text
     texts = {passage.key: passage.text for passage in context.passages}
     assert [piece.key for piece in found if piece.key] == [passage.key for passage in context.passages]
@@ -167,7 +167,7 @@ def test_the_pieces_of_the_text_are_the_text_each_with_the_passage_it_holds(temp
 
 def test_passages_that_share_a_line_are_told_apart_within_it():
     context = a_context(template=Template(name="one line", passage="{{content}}", separator=" "), budget=2000)
-    assert [piece.key for piece in pieces(context)] == [passage.key for passage in context.passages]
+    assert [piece.key for piece in passages_of_text(context)] == [passage.key for passage in context.passages]
 
 
 def test_the_pieces_of_a_cut_are_the_original_and_the_kept_ones_the_passage():
@@ -274,10 +274,10 @@ def test_csv_holds_every_candidate_and_no_formula():
 
 def test_markdown_shows_hostile_texts_as_they_are_inside_a_longer_fence():
     context = a_context([a_candidate(id="a|b", text=f"{HOSTILE}\n````\ncode\n````")], query="# <b>why</b>?")
-    text = as_markdown(context, rows_of(context))
+    text = as_markdown(context)
     assert text.startswith("# \\# \\<b\\>why\\</b\\>?")
     assert len(text.rstrip().splitlines()[-1]) > 4
-    assert "a\\|b" in text
+    assert "memories/a|b: in, whole" in text
 
 
 def test_unturned_knobs_change_nothing_so_that_a_replay_gives_the_same_bytes():

@@ -20,10 +20,14 @@ from tests.conftest import ROOT
 SETTLED = """() => {
     const app = document.querySelector('[data-testid=stApp]');
     const main = document.querySelector('[data-testid=stMainBlockContainer]');
-    return app && main && main.innerText.length > 20
+    const isSettled = app && main && main.innerText.length > 20
         && app.dataset.testScriptState === 'notRunning' && app.dataset.testConnectionState === 'CONNECTED'
         && !document.querySelector('[data-stale=true], [data-testid=stSkeleton]');
+    if (!isSettled) window.settledSince = null;
+    else window.settledSince ??= performance.now();
+    return isSettled && performance.now() - window.settledSince > 250;
 }"""
+"""A page that has been at rest for a quarter of a second: what was pressed is under way by then."""
 SEE_CHOSEN = """() => addEventListener('keydown', () => {
     window.chosen = document.querySelector('tr[aria-selected=true]').dataset.id;
 }, true)"""
@@ -87,8 +91,7 @@ def inspecting(journal: Any) -> Iterator[str]:
 def settle(page: Any, *, expects_a_card: bool = False) -> None:
     """Wait until a page is drawn; unless one is expected, it shows no error."""
     page.wait_for_selector("[data-testid=stMainBlockContainer]")
-    page.wait_for_function(SETTLED)
-    page.wait_for_timeout(400)
+    page.evaluate("() => { window.settledSince = null; }")
     page.wait_for_function(SETTLED)
     assert page.locator("[data-testid=stException]").count() == 0, page.inner_text("body")
     if not expects_a_card:
