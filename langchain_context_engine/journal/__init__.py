@@ -39,7 +39,8 @@ _JUDGE = "INSERT OR REPLACE INTO judgments (query, source, id, rater, grade, at)
 class Journal:
     """A journal in a file.
 
-    `record` returns at once and never raises. The other writing methods write before they return,
+    `record` returns at once and never raises: of more than a thousand traces that wait, the later ones are
+    dropped and counted. The other writing methods write before they return,
     and raise `ContextEngineError` where the disk does not let them.
 
     Args:
@@ -47,7 +48,6 @@ class Journal:
         max_bytes: Size of the file; the oldest traces go first.
         read_only: Make nothing and write nothing.
         must_exist: Make nothing.
-        capacity: Traces that may wait to be written; when more come, they are dropped and counted.
 
     Raises:
         ConfigError: The file cannot be opened that way, is no journal, or of another version.
@@ -67,7 +67,6 @@ class Journal:
         max_bytes: int = 256_000_000,
         read_only: bool = False,
         must_exist: bool = False,
-        capacity: int = 1024,
     ) -> None:
         if not isinstance(max_bytes, int) or max_bytes < _SMALLEST_BYTES:
             raise ConfigError(
@@ -76,7 +75,7 @@ class Journal:
         self.path = Path(path).absolute()
         self.max_bytes = max_bytes
         self._database = Database(self.path, read_only=read_only, must_exist=must_exist)
-        self._writer = traces.BackgroundWriter(self._write, name=str(self.path), capacity=capacity)
+        self._writer = traces.BackgroundWriter(self._write, name=str(self.path))
         self._losses_told, self._losses_written = 0, 0
 
     def __repr__(self) -> str:

@@ -51,7 +51,8 @@ _CONDITIONS = {
 }  # fmt: skip
 _LEVEL = 3  # zlib's: twice as fast as its default for a twentieth more bytes
 _LOGGER = logging.getLogger("langchain_context_engine.journal")
-_BATCH = 32
+_BATCH, _CAPACITY = 32, 1024
+"""Items that are written at once, and that may wait."""
 MOST_CHARACTERS = 2**27
 """Of what waits to be written: a thousand answers of five thousand candidates each would be gigabytes."""
 
@@ -207,11 +208,10 @@ class BackgroundWriter:
     Args:
         write: Takes a batch; called by one thread at a time.
         name: What warnings call it.
-        capacity: Items that may wait.
     """
 
-    def __init__(self, write: Callable[[Sequence[Any]], None], *, name: str, capacity: int = 1024) -> None:
-        self._write, self._name, self._capacity = write, name, capacity
+    def __init__(self, write: Callable[[Sequence[Any]], None], *, name: str) -> None:
+        self._write, self._name = write, name
         self.dropped = 0
         self.failed = 0
         self.is_closed = False
@@ -220,7 +220,7 @@ class BackgroundWriter:
         _WRITERS.add(self)
 
     def _begin(self) -> None:
-        self._queue: queue.Queue[tuple[Any, int]] = queue.Queue(self._capacity)
+        self._queue: queue.Queue[tuple[Any, int]] = queue.Queue(_CAPACITY)
         self._weight = 0
         self._thread: threading.Thread | None = None
 

@@ -65,11 +65,10 @@ class SharedResources:
 
     Args:
         index_dir: A folder for the indexes of words; None keeps them beside the stores, see `folder_of`.
-        max_queries: Embedded queries to remember.
     """
 
-    def __init__(self, *, index_dir: str | Path | None = None, max_queries: int = 1000) -> None:
-        self.query_vectors = QueryVectors(max_queries=max_queries)
+    def __init__(self, *, index_dir: str | Path | None = None) -> None:
+        self.query_vectors = QueryVectors()
         self.lexical = IndexManager(index_dir)
         self._named: dict[str, str] = {}
 

@@ -154,7 +154,7 @@ def test_a_backup_moved_over_an_open_journal_stays_what_it_is(tmp_path):
 def test_the_file_keeps_below_its_cap(tmp_path):
     """Point 7: one page was given back of 200 MB."""
     path = tmp_path / "journal.db"
-    with Journal(path, max_bytes=2_000_000, capacity=10_000) as journal:
+    with Journal(path, max_bytes=2_000_000) as journal:
         for number in range(100):
             journal.record(a_context(str(number), text=noise(100_000)))
         journal.flush(60)

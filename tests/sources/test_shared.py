@@ -12,7 +12,7 @@ from chromadb import EmbeddingFunction
 
 from langchain_context_engine.errors import EmbeddingError
 from langchain_context_engine.sources.chroma import ChromaSource
-from langchain_context_engine.sources.shared import SharedResources
+from langchain_context_engine.sources.shared import QueryVectors, SharedResources
 from tests.builders import WordEmbeddings, a_collection, a_request
 from tests.chroma_builders import EMBEDDINGS, notes
 
@@ -76,7 +76,8 @@ def test_a_failed_embedding_reaches_all_who_wait_and_is_tried_again():
 
 def test_the_memo_of_queries_is_bounded():
     """I81."""
-    shared = SharedResources(max_queries=10)
+    shared = SharedResources()
+    shared.query_vectors = QueryVectors(max_queries=10)
     for i in range(50):
         shared.query_vectors.embed(EMBEDDINGS, f"q{i}")
     assert len(shared.query_vectors) == 10
