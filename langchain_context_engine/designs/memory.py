@@ -162,6 +162,7 @@ _REQUEST_FIELDS = {
     "min_confidence": "min_confidence",
     "conversation_id": "conversation_id",
     "now": "now",
+    "relationship_depth": "depth",
     "token_budget": "budget",
 }
 """Option → the field of a `ContextRequest` that it is."""
@@ -583,8 +584,9 @@ class MemoryEngine:
     ) -> ContextRequest:
         template = self._template_of(options.get("template"), options.get("include_metadata"))
         fields = {field: options[name] for name, field in _REQUEST_FIELDS.items() if name in options}
+        depth = fields.pop("depth", 1)
         if options.get("include_relationships"):
-            fields["depth"] = min(_DEEPEST, max(1, options.get("relationship_depth", 1)))
+            fields["depth"] = min(_DEEPEST, max(1, depth)) if isinstance(depth, int) else depth
         if is_vector:
             if asked is None or isinstance(asked, (str, bytes)):
                 raise ConfigError(f"vector must be a list of numbers, got {type(asked).__name__}")
@@ -593,7 +595,13 @@ class MemoryEngine:
             raise ConfigError(f"query must be a string, got {type(asked).__name__}")
         else:
             fields["query"] = asked
-        return ContextRequest(scope=self._scope(workspace_id), template=template, **fields)
+        scope = self._scope(workspace_id)
+        try:
+            return ContextRequest(scope=scope, template=template, **fields)
+        except ConfigError as error:
+            field, _, why = str(error).partition(" ")
+            named = {field: name for name, field in _REQUEST_FIELDS.items()}
+            raise ConfigError(f"{named.get(field, field)} {why}") from None
 
     def _scope(self, workspace_id: Any) -> dict[str, Any]:
         is_name = isinstance(workspace_id, (str, int)) and not isinstance(workspace_id, bool)

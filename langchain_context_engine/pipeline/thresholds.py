@@ -90,7 +90,7 @@ def above_thresholds(
         best = math.fsum(top) / len(top) if top else 0.0
         bound = max(threshold.least, threshold.of_best * best)
         asked = frozenset(threshold.words)
-        chance = max(bound, _NOISE, _chance_of(known, _FAR) if len(known) >= LEAST_RECORDS else 0.0)
+        chance = max(bound, _chance_of(known) if len(known) >= LEAST_RECORDS else _NOISE)
         bounds = {i: chance if asked and not _has_word(candidates[i], asked) else bound for i in found}
         low = [i for i, value in found.items() if value is not None and (value < bounds[i] or value <= 0)]
         for i in low:
@@ -129,8 +129,8 @@ def related(
     """Return the candidates that have something of the question, a decision for each other one, and warnings.
 
     Of a source that was read whole (it offered fewer than it was asked for) the similarities tell what chance
-    is: one that has no telling word of the question, and is no more similar than two standard deviations
-    above the middle, has nothing to do with it. What is pinned, linked to or offered by
+    is: one that has no telling word of the question, and is no more similar than four standard deviations
+    above the middle or 0.1, has nothing to do with it. What is pinned, linked to or offered by
     another source too stays, and so does everything where the newest is asked of nothing in particular.
 
     Args:
@@ -151,7 +151,7 @@ def related(
         if source in thresholds or not LEAST_RECORDS <= len(own) < (request.limit or 0):
             continue
         cosines = [candidates[i].claims["dense"] for i in own]
-        chance = _chance_of(cosines, 2)
+        chance = _chance_of(cosines)
         for i, cosine in zip(own, cosines, strict=True):
             candidate = candidates[i]
             is_found_otherwise = len(candidate.provenance) > 1 or candidate.key in linked
@@ -171,10 +171,11 @@ def related(
     return kept, list(dropped.values()), [told] if dropped and not kept else []
 
 
-def _chance_of(similarities: Sequence[float], deviations: float) -> float:
-    """Return the similarity up to which chance reaches: so many standard deviations above the middle."""
+def _chance_of(similarities: Sequence[float]) -> float:
+    """Return the similarity up to which chance reaches."""
     middle = median(similarities)
-    return middle + deviations * _DEVIATION * median(abs(similarity - middle) for similarity in similarities)
+    far = _FAR * _DEVIATION * median(abs(similarity - middle) for similarity in similarities)
+    return max(_NOISE, middle + far)
 
 
 def _has_word(candidate: Candidate, asked: frozenset[str]) -> bool:

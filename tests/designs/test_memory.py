@@ -130,19 +130,21 @@ def test_options_narrow_a_search():
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("options", "named"),
     [
-        {"limit": -1},
-        {"limit": "ten"},
-        {"min_confidence": 1.5},
-        {"date_from": "someday"},
-        {"lmit": 3},
-        ["limit"],
+        ({"limit": -1}, "limit"),
+        ({"limit": "ten"}, "limit"),
+        ({"min_confidence": 1.5}, "min_confidence"),
+        ({"date_from": "someday"}, "date_from"),
+        ({"memory_types": 3}, "memory_types"),
+        ({"include_relationships": True, "relationship_depth": "two"}, "relationship_depth"),
+        ({"lmit": 3}, "Did you mean 'limit'"),
+        (["limit"], "options are a mapping"),
     ],
 )
-def test_a_wrong_option_is_refused_by_name(options):
+def test_a_wrong_option_is_refused_by_name(options, named):
     """M3, M14"""
-    with pytest.raises(ConfigError):
+    with pytest.raises(ConfigError, match=named):
         a_memory().search(TIMELINE, "acme", options)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from langchain_context_engine import ChromaSource, ContextEngine
+from langchain_context_engine import ChromaSource, ContextEngine, LocalEmbeddings
 from langchain_context_engine.models.types import Reason, Verdict
 from langchain_context_engine.pipeline.thresholds import Threshold, related
 from langchain_context_engine.trace.replay import replay
@@ -90,3 +90,18 @@ def test_what_is_pinned_linked_to_or_found_by_another_source_too_stays():
 
 def test_a_source_with_a_threshold_of_its_own_is_judged_by_that_alone():
     assert kept_of(found(**CHANCE), thresholds={"memories": Threshold()})[0] == set(NOTES)
+
+
+def test_of_few_records_a_question_about_none_finds_nothing_with_a_real_embedding():
+    """B15: four unrelated questions over eight records got .50 and ok."""
+    records = [{"id": id_, "text": text} for id_, text in NOTES.items()]
+    collection = a_collection(records, embeddings=LocalEmbeddings())
+    engine = ContextEngine([ChromaSource(collection, embeddings=LocalEmbeddings())], timeout_seconds=30.0)
+    asked = (
+        "How do whales sleep?",
+        "Who won the world cup?",
+        "What is the capital of France?",
+        "Which planets have rings?",
+    )
+    assert {str(engine.build(question).status) for question in asked} == {"empty"}
+    assert engine.build("Who signs the lease?").passages[0].key[1] == "lease"
