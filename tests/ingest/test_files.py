@@ -44,6 +44,10 @@ def test_an_ignore_file_with_a_byte_order_mark_is_obeyed(tmp_path, client, prefi
 
 
 RULES = [
+    {
+        ".gitignore": "**/a/**/x.log\n!b/**/*.log\n[!a-d]*ee*/\n?eep/lo*t\na*\n!a\n",
+        "a/.gitignore": "/b/*\n!c.md\n",
+    },
     {".gitignore": "*.log\n!keep.log\nbuild/\n/top\n**/deep/*\n!**/deep/kept\n"},
     {".gitignore": "*\n!*/\n!*.md\n", "a/.gitignore": "!x.log\nb.md\n"},
     {".gitignore": "a/**\n!a/b/\n!a/b/**\n\\#x\nsp\\ ace\n[ab].txt\n"},

@@ -1,1 +1,1 @@
-"""Readers of files: one format each; `ingest/formats.py` names them."""
+"""Readers of files: one format each; `ingest/reading.py` names them."""

@@ -28,7 +28,6 @@ _DECLARATION = re.compile(
     rb"(?:coding[:=][ \t]*|charset=[ \t]*[\"']?|@charset[ \t]+\"|encoding=[ \t]*[\"']|fenc=)"
     rb"([A-Za-z][-\w.]{1,40})"
 )
-_SHORTEST_WIDE = 8
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _INTO_KANJI = re.compile(rb"\x1b\$[@B]")
 # Who names the narrower one writes the wider one's characters too, as browsers know.
@@ -106,8 +105,13 @@ def _encoding_of(data: bytes) -> str:
     mark = next((name for mark, name in _ENCODING_OF_MARK.items() if data.startswith(mark)), None)
     if mark:
         return mark
-    if b"\0" in data[:HEAD_BYTES]:
-        return _wide_encoding(data[:HEAD_BYTES])
+    if b"\0" in (head := data[:HEAD_BYTES]):
+        # Without a mark Latin letters tell: NUL is every second byte of theirs.
+        for name, second in (("utf-16-le", head[1::2]), ("utf-16-be", head[::2])):
+            is_wide = 2 * second.count(0) >= len(second) and _decodes(data, name)
+            if is_wide and not _CONTROLS.search(data.decode(name)):
+                return name
+        raise SkippedError("binary")
     if data.isascii():
         return "iso2022_jp_ext" if _INTO_KANJI.search(data) and b"\x1b(" in data else "utf-8"
     if _decodes(data, "utf-8"):
@@ -129,16 +133,6 @@ def named_encoding(name: str) -> str | None:
             if "escape" not in codec and codec not in {"utf-7", "idna", "punycode"}:
                 return _WIDER.get(codec, codec) if b"az AZ".decode(codec) == "az AZ" else None
     return None
-
-
-def _wide_encoding(head: bytes) -> str:
-    """Return which UTF-16 without a mark this is: its Latin letters have NUL as every second byte."""
-    for name, nul, letters in (("utf-16-le", head[1::2], head[::2]), ("utf-16-be", head[::2], head[1::2])):
-        is_wide = 2 * nul.count(0) >= len(nul) and 20 * letters.count(0) <= len(letters)
-        text = head[: len(head) // 2 * 2].decode(name, "ignore") if is_wide else ""
-        if len(head) >= _SHORTEST_WIDE and text and not _CONTROLS.search(text):
-            return name
-    raise SkippedError("binary")
 
 
 def _guessed(data: bytes) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.ingest.report import SkippedError
@@ -62,24 +62,20 @@ def markdown_headings(
     body = text[body_start:]
     lines = body.replace("\r\n", " \n").replace("\r", "\n").split("\n")
     starts = [body_start, *accumulate((len(line) + 1 for line in lines), initial=body_start)][1:]
-    for level, title, (first, after) in _titled_blocks(_as_markdown(lines) if is_mdx else body, in_lists):
-        yield Heading(level=level, title=title, start=starts[first], end=min(starts[after], len(text)))
-
-
-def _titled_blocks(body: str, in_lists: bool) -> Iterator[tuple[int, str, list[int]]]:
-    """Yield (level, title, first line and the line after) of each heading."""
-    from markdown_it.token import Token
-
-    for token, content in pairwise([*_blocks().parse(body, {}), Token("", "", 0)]):
+    tokens = _parser(is_whole=False).parse(_as_markdown(lines) if is_mdx else body, {})
+    for token, content in zip_longest(tokens, tokens[1:]):
         if (token.level and not in_lists) or not token.map:
             continue
+        level, title = 0, ""
         if token.type == "heading_open":
-            yield int(token.tag[1:]), _plain(content.content), token.map
+            level, title = int(token.tag[1:]), _plain(content.content)
         elif token.type == "html_block" and (opened := _HTML_HEADING.match(token.content)):
             inside = token.content[opened.end() : opened.end() + _LONGEST_TITLE]
             title = " ".join(_HTML_TAG.sub(" ", inside.partition(f"</h{opened[1]}")[0]).split())
-            if title:
-                yield int(opened[1]), title, token.map
+            level = int(opened[1]) if title else 0
+        if level:
+            start, end = starts[token.map[0]], min(starts[token.map[1]], len(text))
+            yield Heading(level=level, title=title, start=start, end=end)
 
 
 def _as_markdown(lines: list[str]) -> str:
@@ -106,20 +102,14 @@ def _as_markdown(lines: list[str]) -> str:
 
 
 @cache
-def _blocks() -> MarkdownIt:
-    """Return a parser of blocks alone: what stands within a paragraph is not needed."""
+def _parser(*, is_whole: bool = True) -> MarkdownIt:
+    """Return a parser, or one of blocks alone: what stands within a paragraph is mostly not needed."""
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark").enable("table")
-    parser.core.ruler.enableOnly(["normalize", "block"])
+    if not is_whole:
+        parser.core.ruler.enableOnly(["normalize", "block"])
     return parser
-
-
-@cache
-def _inlines() -> MarkdownIt:
-    from markdown_it import MarkdownIt
-
-    return MarkdownIt("commonmark")
 
 
 def _plain(title: str) -> str:
@@ -127,7 +117,7 @@ def _plain(title: str) -> str:
     title = _ANCHOR.sub("", title[:_LONGEST_TITLE])
     if "`" not in title:  # what a link refers to stands elsewhere in the document
         title = _REFERENCE.sub(r"\1", title)
-    tokens = _inlines().parseInline(title)
+    tokens = _parser().parseInline(title)
     children = tokens[0].children or [] if tokens else []
     words = [
         " " if child.type in {"softbreak", "hardbreak"} else child.content
