@@ -207,8 +207,13 @@ def _made(kind: type, value: Any) -> Any:
 
 def _budget(value: Any) -> Any:
     """A budget may be given as its tokens."""
-    if isinstance(value, (Budget, Mapping)):
-        return _made(Budget, value)
+    if isinstance(value, Mapping):  # not by pydantic, which would make whole shares fractions
+        known: Registry[Any] = Registry(
+            "setting of Budget", {each.name: None for each in dataclasses.fields(Budget)}
+        )
+        return Budget(**{name: value[name] for name in value if known[name] is None})
+    if isinstance(value, Budget):
+        return value
     return Budget() if value is None else Budget(tokens=value)
 
 

@@ -41,7 +41,7 @@ class ContextEngine:
     Args:
         sources: Objects with `name` and `fetch(request)`; their order breaks ties.
         journal: A path or a `Journal`: every context is recorded there. None records nothing.
-        cache: Keeps whole contexts for a short while.
+        cache: A `ResultCache` (of `trace.result_cache`): keeps whole contexts for a short while.
         rerank: A LangChain document compressor, or `(query, texts) -> scores`: asked once about the
             `rerank_best` best, as the signal `rerank` among others. What it says is recorded for replays;
             where it fails or takes more than `rerank_seconds`, the answer does without, and warns.
