@@ -106,7 +106,8 @@ def bench(opened: Opened) -> None:
                 "filters. They need a new question."
             )
     with right, cards.guard("Turn the last knob back, or start from “As recorded”."):
-        knobs = {name: st.session_state.get(name, value) for name, value in recorded.items()}
+        turned = {name: st.session_state.get(name) for name in recorded}
+        knobs = {name: value if turned[name] is None else turned[name] for name, value in recorded.items()}
         changed = tuning.changes(opened.context, knobs)
         context, rows = state.replayed(opened, changed)
         before, rows_before = state.replayed(opened, {})
@@ -125,7 +126,7 @@ def bench(opened: Opened) -> None:
         st.html(budget_bar(context))
         st.caption(fates_told(context))
         # Only what is looked at is drawn, so that a turned knob is answered at once.
-        candidates, texts = st.tabs(VIEWS, key="view", on_change="rerun")
+        candidates, texts = st.tabs(VIEWS, key="view", on_change="rerun", bind="query-params")
         if candidates.open:
             with candidates:
                 told = "A is as recorded, B as turned."
@@ -261,7 +262,8 @@ def side_by_side(columns: Mapping[str, list[Row]], contexts: Mapping[str, Contex
         return
     with save:
         cells = exports.as_csv([row["cells"] for row in table if "cells" in row])
-        cards.download("These as CSV", cells, "compared.csv", "text/csv", type="tertiary")
+        name = wording.file_name(contexts["A"].request.query, "compared.csv")
+        cards.download("These as CSV", cells, name, "text/csv", type="tertiary")
     chosen = state.picked("side", [row["id"] for row in table if "id" in row])
     grid.draw(
         "aligned",
