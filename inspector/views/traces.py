@@ -154,8 +154,11 @@ def head(found: int, total: int, traces: list[TraceRow]) -> None:
                 state.go("sets")
         elif ticked:
             st.caption("Tick another to compare the two.")
-        table = exports.as_csv([dataclasses.asdict(trace) for trace in traces])
-        cards.download("These as CSV", table, "questions.csv", "text/csv", type="tertiary")
+        box = st.popover("Save", key="save-list", on_change="rerun")
+        if box.open:
+            table = exports.as_csv([dataclasses.asdict(trace) for trace in traces])
+            with box:
+                cards.download("These as CSV", table, "questions.csv", "text/csv")
 
 
 def table(traces: list[TraceRow], sort: str, is_live: bool, *, has_pages: bool) -> None:

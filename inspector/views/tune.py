@@ -340,7 +340,7 @@ def history(opened: Opened, tries: Sequence[Try]) -> None:
 def copy(
     changed: Mapping[str, Any], columns: Mapping[str, list[Row]], contexts: Mapping[str, Context]
 ) -> None:
-    """Draw what can be taken away, once it is asked for: a file that each turn of a knob makes anew is gone."""
+    """Draw what can be taken away, once it is asked for: each turn of a knob would make the file anew."""
     settings = st.expander("Take this away: settings, table", key="copy", on_change="rerun")
     if settings.open:
         with settings, cards.guard("Copy the address instead."):
