@@ -66,12 +66,12 @@ def follow_address() -> None:
 
 def one_of(key: str, options: Sequence[str], label: str, **given: Any) -> str:
     """Draw a choice of a few, the first where neither the address nor the session says another."""
-    return str(
-        st.segmented_control(
-            label, options, default=options[0], key=key, required=True, label_visibility="collapsed",
-            **BOUND, **given,
-        )
+    chosen = st.segmented_control(
+        label, options, default=options[0], key=key, required=True, label_visibility="collapsed",
+        **BOUND, **given,
     )  # fmt: skip
+    # An address with an empty value clears it.
+    return str(chosen or options[0])
 
 
 def whether(key: str, label: str, told: str | None = None) -> bool:

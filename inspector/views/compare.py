@@ -10,7 +10,7 @@ from inspector import cards, opening, state, wording
 from inspector import knobs as tuning
 from inspector.comparing import changed, settings_table, told_moves
 from inspector.state import Opened
-from inspector.views.tune import side_by_side, tries_of
+from inspector.views.tune import save, side_by_side, tries_of
 from inspector.wording import one_line
 from langchain_context_engine import ConfigError, Context, diff
 from langchain_context_engine.trace.diff import Diff
@@ -63,6 +63,7 @@ def show() -> None:
     else:
         st.text("Settings that differ: none. The same question under the same settings.")
     texts(names, contexts)
+    save(columns, contexts)
 
 
 def sides() -> list[str]:

@@ -28,7 +28,7 @@ def show() -> None:
     known = {"the whole answer": WHOLE, **{f"stage {name}": ("stage", name) for name in stages}}
     known |= {f"source {name}": ("source", name) for name in sources}
     what, told = st.columns([30, 70], vertical_alignment="bottom")
-    timed = what.selectbox("Milliseconds of", list(known), key="timed", **state.BOUND)
+    timed = what.selectbox("Milliseconds of", list(known), key="timed", **state.BOUND) or "the whole answer"
     days = by_day(rows, cards.zone(), known[timed])
     latest = f"The latest {len(rows):,} of {total:,}" if total > len(rows) else f"{total:,}"
     told.caption(

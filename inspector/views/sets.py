@@ -57,7 +57,7 @@ def show() -> None:
         )
         st.page_link(st.session_state["pages"]["traces"], label="Tick questions")
         return
-    name = choice.selectbox("Set", list(sets), key="set", **state.BOUND)
+    name = choice.selectbox("Set", list(sets), key="set", **state.BOUND) or next(iter(sets))
     figures(name, sets[name], grades, missing=len(grades) - len(judged) if name == ALL else 0)
 
 

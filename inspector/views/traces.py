@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, time, tzinfo
 from typing import Any
 
 import streamlit as st
 
-from inspector import cards, grid, opening, state, wording
+from inspector import cards, exports, grid, opening, state, wording
 from inspector.state import one_of, whether
 from inspector.wording import WITHOUT_WORDS, one_line
 from langchain_context_engine.journal import TraceRow
@@ -58,7 +59,7 @@ def show() -> None:
     elif path is not None:
         st.subheader("Nothing is recorded yet" if path.exists() else "There is no journal there")
         st.text(f"Waiting for {path}: run your application and ask it something.")
-        st.button("Look again")
+        cards.part(look_again, every=EVERY)
     if total:
         with st.expander("Open a saved trace, or a sample"):
             files()
@@ -71,6 +72,13 @@ def show() -> None:
     with right:
         st.subheader("Record your own")
         cards.how_to_record()
+
+
+def look_again() -> None:
+    """Draw the page anew as soon as something is recorded."""
+    with opening.journal_of(state.settings()) as journal:
+        if journal is not None and journal.count():
+            st.rerun()
 
 
 def recorded(total: int) -> None:
@@ -102,7 +110,7 @@ def conditions(sort: str) -> dict[str, Any]:
     session, zone = st.session_state, cards.zone()
     since, until = session.get("since"), session.get("until")
     return {
-        **KINDS[session["only"]],
+        **KINDS[session["only"] or "All"],
         "search": session["q"] or "",
         "since": datetime.combine(since, time.min, zone) if since else None,
         "until": datetime.combine(until, time.max, zone) if until else None,
@@ -127,14 +135,14 @@ def listing(total: int, is_live: bool) -> None:
         page = below.pagination(pages, key="page", **state.BOUND) if pages > 1 else 1
         traces = journal.traces(PAGE_SIZE, (page - 1) * PAGE_SIZE, **asked)
     with place:
-        head(found, total)
+        head(found, total, traces)
         if traces:
             table(traces, sort, is_live, has_pages=pages > 1)
         else:
             st.text("No recorded question is like that. Clear the search, the days or the filter.")
 
 
-def head(found: int, total: int) -> None:
+def head(found: int, total: int, traces: list[TraceRow]) -> None:
     """Draw how many there are, and what can be done with the ticked ones."""
     ticked: list[str] = st.session_state.get("ticked", [])
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -146,6 +154,11 @@ def head(found: int, total: int) -> None:
                 state.go("sets")
         elif ticked:
             st.caption("Tick another to compare the two.")
+        box = st.popover("Save", key="save-list", on_change="rerun")
+        if box.open:
+            table = exports.as_csv([dataclasses.asdict(trace) for trace in traces])
+            with box:
+                cards.download("These as CSV", table, "questions.csv", "text/csv")
 
 
 def table(traces: list[TraceRow], sort: str, is_live: bool, *, has_pages: bool) -> None:

@@ -106,7 +106,8 @@ def bench(opened: Opened) -> None:
                 "filters. They need a new question."
             )
     with right, cards.guard("Turn the last knob back, or start from “As recorded”."):
-        knobs = {name: st.session_state.get(name, value) for name, value in recorded.items()}
+        turned = {name: st.session_state.get(name) for name in recorded}
+        knobs = {name: value if turned[name] is None else turned[name] for name, value in recorded.items()}
         changed = tuning.changes(opened.context, knobs)
         context, rows = state.replayed(opened, changed)
         before, rows_before = state.replayed(opened, {})
@@ -124,17 +125,17 @@ def bench(opened: Opened) -> None:
         figures((before, rows_before), (context, rows), difference)
         st.html(budget_bar(context))
         st.caption(fates_told(context))
+        sides = {"A": rows_before, "B": rows}
         # Only what is looked at is drawn, so that a turned knob is answered at once.
-        candidates, texts = st.tabs(VIEWS, key="view", on_change="rerun")
+        candidates, texts = st.tabs(VIEWS, key="view", on_change="rerun", bind="query-params")
         if candidates.open:
             with candidates:
-                told = "A is as recorded, B as turned."
-                side_by_side({"A": rows_before, "B": rows}, {"A": before, "B": context}, told)
+                side_by_side(sides, {"A": before, "B": context}, "A is as recorded, B as turned.")
         if texts.open:
             with texts:
                 both_texts(before, context, difference)
         history(opened, tries)
-        copy(changed)
+        copy(changed, sides, {"A": before, "B": context})
         collections.again(opened, changed)
 
 
@@ -251,7 +252,7 @@ def figures(before: tuple[Context, list[Row]], after: tuple[Context, list[Row]],
 
 def side_by_side(columns: Mapping[str, list[Row]], contexts: Mapping[str, Context], told: str = "") -> None:
     """Draw every candidate with its fate in each context, and why the chosen one stands as it does."""
-    switch, middle, save = st.columns([40, 40, 20], vertical_alignment="center")
+    switch, middle = st.columns(2, vertical_alignment="center")
     middle.caption(told)
     with switch:
         only = state.whether("onlydiff", "Only those treated differently")
@@ -259,9 +260,6 @@ def side_by_side(columns: Mapping[str, list[Row]], contexts: Mapping[str, Contex
     if not table:
         st.text("Every candidate is treated alike.")
         return
-    with save:
-        cells = exports.as_csv([row["cells"] for row in table if "cells" in row])
-        cards.download("These as CSV", cells, "compared.csv", "text/csv", type="tertiary")
     chosen = state.picked("side", [row["id"] for row in table if "id" in row])
     grid.draw(
         "aligned",
@@ -283,6 +281,14 @@ def side_by_side(columns: Mapping[str, list[Row]], contexts: Mapping[str, Contex
     terms = query_terms(contexts["A"].request.query)
     text = marking.beginning(next(iter(found.values())).text, terms) or "<i>no text</i>"
     st.html(f'<div class="ce-panel ce-sides">{lines}{marking.box(text, height=TEXT_HEIGHT)}</div>')
+
+
+def save(columns: Mapping[str, list[Row]], contexts: Mapping[str, Context]) -> None:
+    """Draw the button that saves every candidate with its fate in each context."""
+    table = aligned(columns, contexts, only=False)
+    cells = exports.as_csv([row["cells"] for row in table if "cells" in row])
+    name = wording.file_name(contexts["A"].request.query, "compared.csv")
+    cards.download("Candidates as CSV", cells, name, "text/csv")
 
 
 def both_texts(old: Context, new: Context, difference: Diff) -> None:
@@ -331,10 +337,13 @@ def history(opened: Opened, tries: Sequence[Try]) -> None:
     st.caption("The address holds these settings: copy it to share them.")
 
 
-def copy(changed: Mapping[str, Any]) -> None:
-    """Draw the settings to take away."""
-    settings = st.expander("Copy these settings", key="copy", on_change="rerun")
+def copy(
+    changed: Mapping[str, Any], columns: Mapping[str, list[Row]], contexts: Mapping[str, Context]
+) -> None:
+    """Draw what can be taken away, once it is asked for: each turn of a knob would make the file anew."""
+    settings = st.expander("Take this away: settings, table", key="copy", on_change="rerun")
     if settings.open:
         with settings, cards.guard("Copy the address instead."):
             st.caption("JSON, for --settings FILE and ContextEngine.from_file(FILE)")
             st.code(as_json(changed), language="json", wrap_lines=True)
+            save(columns, contexts)

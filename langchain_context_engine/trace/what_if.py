@@ -33,6 +33,9 @@ _UNREACHABLE = frozenset({Reason.INVALID, Reason.EMPTY, Reason.FILTERED, Reason.
 
 _WEIGHTS_TRIED = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 _LARGEST_BUDGET_FACTOR = 64
+_ROUGHLY = 20
+"""A budget is searched for longer where it is not yet known to a twentieth."""
+
 _NEAR = 100
 """Values above the present one that are tried one by one, in a quarter of the time."""
 
@@ -127,13 +130,13 @@ class _Search:
         self.context = context
         self.key = key
         self.engine = engine
-        self.began, self.seconds = time.monotonic(), seconds
         self.decision = context.final_decisions()[key]
         self.config = config_of(context, engine)
         self.parts = _parts_to_try(self.config.parts())
         self.of_budget: Budget = replace(self.config.budget, tokens=context.budget)
         # The order is the same for every budget and every k.
         self.ordered = None if context.parts else order(context.candidates, context.request, self.parts)
+        self.began, self.seconds = time.monotonic(), seconds
 
     def changes(self) -> Changes:
         """Try one setting after the other; of a plan's trace the budget of the whole prompt alone."""
@@ -212,7 +215,7 @@ class _Search:
             fails = guess
         if not found:
             return
-        while found - fails > 1 and not self._is_over(0.4):
+        while found - fails > 1 and not self._is_over(0.4 if (found - fails) * _ROUGHLY < found else 0.8):
             middle = (fails + found) // 2
             fails, found = (fails, middle) if self._admits(**{field: middle}) else (middle, found)
         first = now + 1
@@ -230,10 +233,10 @@ class _Search:
         better = self.ordered.items if self.ordered is not None else ()
         place = next((n for n, item in enumerate(better) if item.key == self.key), 0)
         needed = [int(final[item.key].details.get("needed", 0)) for item in better[: place + 1]]
-        lacked = now + int(self.decision.details.get("needed", 1)) - int(self.decision.details.get("left", 0))
-        yield from self._least(
-            "budget", now, lacked, now + sum(needed), max(64, now * _LARGEST_BUDGET_FACTOR)
-        )
+        told, most = self.decision.details, max(64, now * _LARGEST_BUDGET_FACTOR)
+        lacked = max(1, int(told.get("needed", 1)) - max(0, int(told.get("left", 0))))
+        guesses = (now + lacked * times for times in (1, 2, 4, 16, 64))
+        yield from self._least("budget", now, *guesses, now + sum(needed), most)
 
     def k(self) -> Iterator[Change]:
         """Allow more passages."""

@@ -33,6 +33,7 @@ ASKED = {
     "compare": ("compare", "onlydiff"),
     "judge": ("judging", "rater", "queue", "reading"),
     "figures": ("timed",),
+    "sets": ("set",),
 }  # fmt: skip
 FUNCTION = {"order": lambda passages: tuple(reversed(passages))}
 """A setting that a trace cannot hold."""
