@@ -86,8 +86,8 @@ def inspect(
     require_free(ADDRESS, port, "the inspector")
     # In a bare terminal a text browser would take it over.
     has_screen = sys.platform != "linux" or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
-    door = app_path().with_name("door.py")
-    command = inspect_command(door, port=port, opens_browser=opens_browser and has_screen)
+    served = app_path().with_name("same_origin.py")
+    command = inspect_command(served, port=port, opens_browser=opens_browser and has_screen)
     # The journal of an application need not exist yet.
     environment = inspect_environment(journal or Store(store).journal_path, trace, within)
     output.note(f"the inspector is at http://{ADDRESS}:{port}; Ctrl-C ends it")

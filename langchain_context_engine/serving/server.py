@@ -27,7 +27,7 @@ from langchain_context_engine.designs.prime import PrimeContextService
 from langchain_context_engine.errors import AllSourcesFailedError, ConfigError, ContextEngineError
 from langchain_context_engine.models.freeze import clean_text
 from langchain_context_engine.models.types import Status
-from langchain_context_engine.serving.door import Connection, Door, refused
+from langchain_context_engine.serving.limits import Connection, Door, refused
 from langchain_context_engine.trace.context import Context
 
 __all__ = ["LOOPBACK_HOSTS", "create_app", "require_token_beyond_this_machine", "run"]

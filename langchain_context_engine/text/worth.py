@@ -112,7 +112,13 @@ _MARK = (
 )
 _ORNAMENTS = re.compile(rf"^[ \t]*(?:{_TRAILER}|(?:(?:{_BADGE})[ \t]*)+|{_MARK})[ \t\r]*$", re.MULTILINE)
 _ROLE = r"\{[\w:.-]{1,40}\}(?=`)|(?<!\w):[\w:.-]{1,40}:(?=`)"
-_WITHOUT_WORDS = re.compile(rf"{_BADGE}|{_ROLE}|https?://\S+|\b[0-9a-f]{{12,}}\b")
+_WITHOUT_WORDS = (
+    ("![", re.compile(_BADGE)),
+    ("`", re.compile(_ROLE)),
+    ("://", re.compile(r"https?://\S+")),
+    ("", re.compile(r"\b[0-9a-f]{12,}\b")),
+)
+"""What tells nothing, each with what must stand in a text that has it."""
 _CHANGED_FILE = re.compile(r"^\S.* \(\+\d+ −\d+\)[ \t]*$", re.MULTILINE)
 _MORE_FILES = re.compile(r"^… and \d+ more files$", re.MULTILINE)
 _HEADING = re.compile(r"#{1,6}[ \t][^\n]*|(?:\*\*|__)[^*_\n]+(?:\*\*|__)|[-*+•]|#\.|(?<!\d)\d++[.)]")
@@ -150,9 +156,11 @@ def telling_words(text: str, is_read: bool) -> int:
         >>> [telling_words(text, True) for text in ("For example:", "Bob likes tea", "(Pull #608)")]
         [0, 3, 1]
     """
-    looked_at = without_pictures(text[:_LONGEST]) if is_read else text[:_LONGEST]
-    bare = _WITHOUT_WORDS.sub(" ", _ORNAMENTS.sub("", looked_at))
-    return len({word for word in words(bare) if word not in _SAY_NOTHING and not _is_number(word)})
+    bare = _ORNAMENTS.sub("", without_pictures(text[:_LONGEST]) if is_read else text[:_LONGEST])
+    for mark, expression in _WITHOUT_WORDS:
+        if mark in bare:
+            bare = expression.sub(" ", bare)
+    return sum(not _is_number(word) for word in set(words(bare)) - _SAY_NOTHING)
 
 
 def figures(text: str) -> int:
@@ -166,7 +174,7 @@ def figures(text: str) -> int:
 
 
 def _is_number(word: str) -> bool:
-    return not any(character.isalpha() for character in word)
+    return not word.isalpha() and not any(map(str.isalpha, word))
 
 
 def has_word(text: str) -> bool:
@@ -210,9 +218,10 @@ def opens(piece: str) -> bool:
         >>> opens("## Removed"), opens("For example:"), opens("It rained.")
         (True, True, False)
     """
-    if _COLON.search(piece, max(0, len(piece) - _LONGEST_END)):
+    end = piece[-_LONGEST_END:]
+    if (":" in end or "：" in end) and _COLON.search(end):
         return has_word(piece[piece.rfind("\n") + 1 :]) and not is_ornament(piece, False)
-    if len(piece) > _LONGEST_MARK:
+    if len(piece) > _LONGEST_MARK or (piece[:1].isalpha() and "\n" not in piece):
         return False
     return bool(_HEADING.fullmatch(piece) or _OPENING.fullmatch(piece) or _UNDERLINED.fullmatch(piece))
 

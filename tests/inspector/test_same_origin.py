@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector import door, opening
+from inspector import opening, same_origin
 from inspector.opening import Settings, journal_of
 from langchain_context_engine import ConfigError, ContextEngine, Journal
 from langchain_context_engine.cli import inspect as command
@@ -69,7 +69,7 @@ def test_pages_are_served_to_who_comes_to_them_and_not_to_another_page(port):
 
 
 def test_what_is_served_is_the_app():
-    assert door.app.script_path == command.app_path()
+    assert same_origin.app.script_path == command.app_path()
 
 
 @pytest.fixture
