@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -268,7 +267,9 @@ def _items(name: str, answer: Any) -> Sequence[Any]:
         return (answer,) if answer else ()
     if isinstance(answer, Sequence):
         return answer
-    told = answer if isinstance(answer, Mapping) else dict(inspect.getmembers(answer))
+    told = answer
+    if not isinstance(answer, Mapping):
+        told = {part: getattr(answer, part, None) for part in ("blocks", "text")}
     if not told.get("blocks") and not isinstance(told.get("text"), str):
         kind = type(answer).__name__
         raise SourceError(f"retriever {name!r} gave {kind}, expected a pack, Documents or texts")

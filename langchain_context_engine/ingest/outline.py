@@ -114,7 +114,7 @@ _MACRO_LINE = re.compile(
 _MACRO_OF_A_CLASS = re.compile(rb"(?:(?<=class )|(?<=struct ))[A-Z][A-Z0-9]*+(?:_[A-Z0-9]++)++(?= +\w)")
 _BRACKET_SPACE = re.compile(r"(?<=[(\[]) |,? (?=[)\]])")
 # `{`, `:`, `=` or `=>` before a body; `>=` and `-=` are names of operators.
-_OPENS_BODY = re.compile(r"(?:[ {:;\\]|=>|(?<![->])=){1,20}+\Z")
+_OPENS_BODY = re.compile(r"(?:[ {:;\\]|=>|(?<![->])=){1,20}\Z")
 _COMMA, _ANGLED = re.compile(r",\s*"), re.compile(r"<[^<>]*>")
 _LETTERS = bytes([*range(128), *(b"x" * 128)])
 _COMMENT_MARK = re.compile(r"[ \t]*+(?:/\*+!?|\*+(?!\*)|//[/!]?|#+!?|--+(?:\[\[)?|%+|;+)?[ \t]?")

@@ -14,11 +14,10 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain, pairwise, takewhile
 from operator import attrgetter
-
-import regex
+from typing import Any
 
 from langchain_context_engine.text.analysis import analyse
 from langchain_context_engine.text.sentences import is_code, sentence_spans
@@ -67,7 +66,6 @@ _BLOCK_LAST = re.compile(
 _ANY_ELLIPSIS = re.compile(r"(?: |\n\n)…(?: |\n\n)|\n[ \t]*…\n")
 _INDENT = re.compile(r"[ \t]*+")
 _NEWLINE = re.compile("\n")
-_CLUSTER = regex.compile(r"\X")
 _LONGEST_CLUSTERS = 256
 """Characters looked back for the place where a cluster surely begins."""
 
@@ -551,7 +549,14 @@ def boundary_from(text: str, position: int, step: int) -> int:
     start = position - 1
     while start > 0 and text[start] >= "\u0300" and position - start < _LONGEST_CLUSTERS:
         start -= 1
-    for found in _CLUSTER.finditer(text, start):
+    for found in _cluster().finditer(text, start):
         if found.end() >= position:
             return int(found.start() if step < 0 and found.end() > position else found.end())
     return len(text)
+
+
+@cache
+def _cluster() -> Any:
+    import regex
+
+    return regex.compile(r"\X")

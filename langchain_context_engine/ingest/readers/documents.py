@@ -23,7 +23,7 @@ _UNSEEN = (
 )
 # Words of one type beside another are one word: `un<b>believ</b>able`.
 _PLAIN = ["a", "b", "strong", "i", "em", "u", "mark", "small", "big", "font", "q"]
-_TABLE = re.compile(r"<table\b[^>]{0,500}>(?:(?!</?table\b).)*+</table>", re.IGNORECASE | re.DOTALL)
+_TABLE = re.compile(r"<table\b[^>]{0,500}>(?:(?!</?table\b).)*</table>", re.IGNORECASE | re.DOTALL)
 _NUMBERS = re.compile(r"\bclass=[\"'][^\"']{0,200}\b(?:linenos|linenodiv|lineno|gutter)\b", re.IGNORECASE)
 _VERBATIM = re.compile(r"<pre\b[^>]{0,500}>.*?</pre\s*>", re.IGNORECASE | re.DOTALL)
 _BLOCK_LINE = re.compile(r"(?<=[^\n])(<span\b[^>]{0,300}display:\s*block[^>]{0,300}>)", re.IGNORECASE)

@@ -21,7 +21,7 @@ from langchain_context_engine.ingest.sections import Document, Parts
 _LONGEST_HEADER = 2000
 _SEPARATOR = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\n]{1,300}\d[^\n]{0,100}\r?\n")
 
-_ENCODED = re.compile(r"^begin [0-7]{3,4} ([^\n]{1,200})\n(?:[!-`][ -`]{0,61}\n)*+end[ \t]*$", re.MULTILINE)
+_ENCODED = re.compile(r"^begin [0-7]{3,4} ([^\n]{1,200})\n(?:[!-`][ -`]{0,61}\n)*end[ \t]*$", re.MULTILINE)
 """An attachment as it was written before MIME."""
 
 

@@ -82,7 +82,7 @@ _UNSEEN = re.compile(r"\\(?:label|index|footnote|thanks|cite\w{0,10})(?:\[[^\]]{
 _PLAIN_TWIN = re.compile(r"\\texorpdfstring\{[^{}]{0,200}\}\{([^{}]{0,200})\}")
 _NAMED = re.compile(r"\b[A-Z]<{1,4} ?([^<>\n]{1,200}) ?>{1,4}|@\w{1,20}\{([^{}]{0,200})\}")
 _COMMAND = re.compile(r"\\[A-Za-z]{1,40}\*?[ \t]?|[{}$\\]")
-_LABELS = re.compile(r"(?:(?:\.\. [_:][^\n]*|[ \t]*)\n)*+")
+_LABELS = re.compile(r"(?:(?:\.\. [_:][^\n]*|[ \t]*)\n)*")
 _POD_WORDS = re.compile(r"^(?:=head|[^=\s])", re.MULTILINE)
 
 

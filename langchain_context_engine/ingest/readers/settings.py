@@ -22,7 +22,7 @@ _LINE = re.compile(
     r"|(?P<mark>\{|- *[^\n]{0,80})[ \t]*$)",
     re.MULTILINE,
 )
-_STRINGS = re.compile(r"(\"\"\"|''')(?:(?!\1)[\s\S]){0,100000}+\1")
+_STRINGS = re.compile(r"(\"\"\"|''')[\s\S]{0,100000}?\1")
 _WRITTEN = re.compile(r"[^\n]")
 _NAMING_KEYS = frozenset({"name", "title", "id"})
 _COMMENT = re.compile(r"(?P<indent>[ \t]*+)(?:#|;|//)(?![#;/]{0,9}[ \t]{0,9}[\w.-]{1,100}[ \t]{0,9}=)")
