@@ -154,7 +154,7 @@ def assemble(
         packed = pack(() if emptied else ordered.items, request.query, packing)
     with _timed("render", timings):
         rendered = render(packed.written, layout=packing.layout, count=packing.count)
-    doubt = held.warning(parts.doubtful_below, parts.unsure_below) if candidates else ""
+    doubt = held.warning(parts.doubtful_below, parts.unsure_below) if ordered.ranked else ""
     warnings = (parts.count_warning, *ordered.warnings, *packed.warnings, doubt)
     room = _told_of_room(packing.budget, rendered.tokens)
     return Context(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from langchain_context_engine import ChromaSource, ContextEngine, LocalEmbeddings
 from langchain_context_engine.models.types import Reason, Verdict
 from langchain_context_engine.pipeline.thresholds import Threshold, related
+from langchain_context_engine.ranking.answerability import is_doubt
 from langchain_context_engine.trace.replay import replay
 from tests.builders import WordEmbeddings, a_candidate, a_collection, a_request
 
@@ -73,6 +74,7 @@ def test_a_question_about_none_of_them_has_an_empty_context_and_a_warning():
     assert set(unrelated(context)) == set(NOTES)
     assert "nothing of the question is in any of the 9 records that there are" in context.warnings
     assert context.confidence == 0
+    assert not any(map(is_doubt, context.warnings)), "one warning says it"
 
 
 def test_what_is_far_more_similar_than_the_others_stays_though_it_shares_no_word():
