@@ -410,22 +410,16 @@ def within(until: float, call: Callable[[], Value], owner: object) -> Value:
     Raises:
         TimeoutError: It gives nothing until then.
     """
-    given: Future[Value] = Future()
-
-    def work() -> None:
-        try:
-            given.set_result(call())
-        except Exception as error:  # noqa: BLE001 - raised where it is waited for
-            given.set_exception(error)
-
     if busy(owner) is not None:
         raise TimeoutError
-    thread = start(work, name="context-engine-call")
-    try:
-        return given.result(timeout=max(0.0, until - time.monotonic()))
-    except TimeoutError:
-        overdue(owner, thread.is_alive)
-        raise
+    # In a tuple, since what a source offers is looked at only so far.
+    (answer,), _ = run([lambda: (call(),)], [owner], until)
+    if isinstance(answer, LateError):
+        raise TimeoutError
+    if isinstance(answer, Exception):
+        raise answer
+    found: Value = answer[0]
+    return found
 
 
 def answer_of(call: Callable[..., Any], *args: Any) -> Answer:

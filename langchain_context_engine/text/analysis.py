@@ -10,10 +10,11 @@ import math
 import sys
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
+from types import MappingProxyType
 from typing import Any
 
 from langchain_context_engine.text.memo import remember
@@ -132,6 +133,22 @@ def hold_terms(text: str, wanted: tuple[int, ...]) -> Found:
     """Return which of some terms stand in a text at all, without looking in which pieces."""
     has = term_numbers(text)
     return tuple([(i, ()) for i, term in enumerate(wanted) if term in has])
+
+
+def find_terms_in(
+    texts: Sequence[str], wanted: tuple[int, ...], in_rows: Mapping[int, bool] = MappingProxyType({})
+) -> list[Found]:
+    """Return the terms found in texts, best first; of the first `READ_CLOSELY` in which pieces they stand.
+
+    Args:
+        texts: The texts, best first.
+        wanted: The numbers of the terms; of none nothing is looked for.
+        in_rows: Places of texts whose tables are taken in rows.
+    """
+    if not wanted:
+        return [()] * len(texts)
+    close = [find_terms(text, wanted, in_rows.get(i, False)) for i, text in enumerate(texts[:READ_CLOSELY])]
+    return close + [hold_terms(text, wanted) for text in texts[READ_CLOSELY:]]
 
 
 @lru_cache(maxsize=16)

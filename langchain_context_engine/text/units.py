@@ -22,7 +22,7 @@ from langchain_context_engine.text.analysis import (
     Found,
     analyse,
     find_terms,
-    hold_terms,
+    find_terms_in,
     idf_of,
     measure,
     shares_of,
@@ -116,11 +116,7 @@ def split_units(
             if is_divisible(text, kind, in_rows=has_rows):
                 in_rows[i] = has_rows
     wanted = numbers_of(query) if in_rows else ()
-    found: list[Found] = [()] * len(items)
-    for i, item in enumerate(items if wanted else ()):
-        text = item.candidate.text
-        close = i < READ_CLOSELY
-        found[i] = find_terms(text, wanted, in_rows.get(i, False)) if close else hold_terms(text, wanted)
+    found = find_terms_in([item.candidate.text for item in items], wanted, in_rows)
     idf = idf_of(found, len(wanted))
     units = []
     for i, item in enumerate(items):
