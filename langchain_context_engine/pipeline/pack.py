@@ -195,7 +195,8 @@ class _Packer:
         self.items, self.packing = items, packing
         self.limit = max(0, budget.tokens - budget.reserve)
         self.is_by_units = packing.selection == "adaptive" and packing.splits
-        self.units = split_units(items, query, packing.unit_value, packing.count, may_split=self.is_by_units)
+        room = self.limit if self.is_by_units else 0
+        self.units = split_units(items, query, packing.unit_value, packing.count, room=room)
         self.selection = Selection(
             items, self.units, packing.layout, packing.count, counts_frame=not budget.is_soft
         )

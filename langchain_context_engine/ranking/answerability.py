@@ -17,7 +17,7 @@ from typing import Any
 
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.recency import newest_of
-from langchain_context_engine.text.analysis import Found, find_terms_in, idf_of
+from langchain_context_engine.text.analysis import READ_CLOSELY, Found, find_terms_in, idf_of
 from langchain_context_engine.text.words import is_unspaced, query_terms, term_number, words
 
 WEIGHTS: Mapping[str, float] = {
@@ -163,7 +163,8 @@ def _words_of(query: str, absent: Collection[str]) -> tuple[str, ...]:
 def _by_words(candidates: Sequence[Candidate], asked: Sequence[str]) -> tuple[dict[str, float], set[str]]:
     """Return `missing`, `best` and `together`, and the terms that occur nowhere."""
     wanted = tuple(map(term_number, asked))
-    found = find_terms_in([candidate.text for candidate in candidates], wanted)
+    closely = dict.fromkeys(range(min(len(candidates), READ_CLOSELY)), False)
+    found = find_terms_in([candidate.text for candidate in candidates], wanted, closely)
     # A word that all of them have counts half as much as one that occurs nowhere: in a collection of one
     # matter its very words would weigh nothing otherwise.
     least = math.log(1 + (len(found) + 0.5) / 0.5)

@@ -21,7 +21,7 @@ from typing import Any
 from langchain_context_engine.models.types import Candidate, Key
 from langchain_context_engine.ranking.intent import intents
 from langchain_context_engine.ranking.links import Name, NamedIn, Words, linked_places, names_of
-from langchain_context_engine.text.analysis import READ_CLOSELY, analyse, numbers_in
+from langchain_context_engine.text.analysis import READ_CLOSELY, analyse, numbers_in, presence, terms_of
 from langchain_context_engine.text.units import best_shares, numbers_of
 
 NAMING = 3
@@ -107,9 +107,13 @@ def fuse(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> li
         _let_in(live, "sentence", _scaled(_spread(shares, read, len(own))))
         own = _mean(candidates, live, fusion)
     if wanted and fusion.feedback:
-        terms = [analyse(candidates[i].text, False).terms for i in read]
-        lifts = pseudo_feedback(terms, [own[i] for i in read], wanted)
-        if lifted := _scaled(_spread(lifts, read, len(own))):
+        close = set(read)
+        terms = [
+            analyse(candidate.text, False).terms if i in close else terms_of(candidate.text)
+            for i, candidate in enumerate(candidates)
+        ]
+        lifts = pseudo_feedback(terms, own, wanted)
+        if lifted := _scaled(lifts):
             live["feedback"] = lifted
             own = [
                 v + fusion.feedback * more * (1 - v) ** 2 if is_searched(candidate) else v
@@ -339,10 +343,11 @@ def pseudo_feedback(terms: Sequence[Any], relevance: Sequence[float], asked: Ite
     A question seldom holds all the words of what answers it; the best passages hold more of them.
 
     A term tells the more the rarer it is in the pool, and the better the passages are that have it; one
-    that no second passage has tells nothing. Presence counts, not frequency; length counts as in BM25.
+    that no second passage has tells nothing. Presence counts, not frequency; length, in terms that
+    differ, counts as in BM25.
 
     Args:
-        terms: For each passage, an array of its terms as numbers; a term may be there several times.
+        terms: For each passage, an array of its terms as numbers.
         relevance: How well each passage answers.
         asked: The question's terms, which are left out: they are searched for already.
 
@@ -361,7 +366,7 @@ def pseudo_feedback(terms: Sequence[Any], relevance: Sequence[float], asked: Ite
     if not best:
         return []
     said = np.setdiff1d(np.concatenate([terms[i] for i in best]), list(asked))
-    has = _presence(terms, said)
+    has = presence(terms, said)
     frequency = has.sum(axis=0)
     idf = np.log(1 + (n - frequency + 0.5) / (frequency + 0.5)) * (frequency > 1)
     weights = has[best] * np.asarray(relevance, dtype=float)[best, None] * idf
@@ -371,21 +376,6 @@ def pseudo_feedback(terms: Sequence[Any], relevance: Sequence[float], asked: Ite
     lengths = np.array([len(found) for found in terms])
     mean = max(1.0, float(lengths.mean()))
     return [float(x) for x in lifted / (1 + _K1 * (1 - _B + _B * lengths / mean))]
-
-
-def _presence(terms: Sequence[Any], wanted: Any) -> Any:
-    """Return a table of booleans: which passage (row) has which of the wanted terms, which are sorted."""
-    import numpy as np
-
-    has = np.zeros((len(terms), len(wanted)), dtype=bool)
-    if not len(wanted):
-        return has
-    every = np.concatenate(terms)
-    passage = np.repeat(np.arange(len(terms)), [len(found) for found in terms])
-    place = np.minimum(np.searchsorted(wanted, every), len(wanted) - 1)
-    is_wanted = wanted[place] == every
-    has[passage[is_wanted], place[is_wanted]] = True
-    return has
 
 
 def _weightiest(weights: Any) -> Any:

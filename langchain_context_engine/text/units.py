@@ -11,14 +11,13 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import accumulate, chain, repeat
 from itertools import count as count_up
-from itertools import repeat
 from typing import NamedTuple
 
 from langchain_context_engine.models.types import Candidate, Ranked
 from langchain_context_engine.text.analysis import (
     MOST_BYTES,
-    READ_CLOSELY,
     Found,
     analyse,
     find_terms,
@@ -34,6 +33,12 @@ from langchain_context_engine.text.words import query_terms, term_number
 
 WHOLE_UP_TO = 80
 """A passage of up to so many tokens is not worth cutting."""
+
+AHEAD = 2
+"""What ranks behind whole passages of so many times the budget is not packed by its sentences.
+
+Without this bound seven labelled sets and SWE-QA's four repositories find the same to .001, with 4 too.
+"""
 
 CODE_KINDS = frozenset({"code", "code_history"})
 
@@ -96,20 +101,23 @@ def split_units(
     value: UnitValue,
     count: Callable[[str], int],
     *,
-    may_split: bool = True,
+    room: int,
 ) -> list[list[Unit]]:
     """Return the units of each passage, in reading order.
 
     Args:
-        items: Ranked passages, best first; the first `READ_CLOSELY` may be packed by their sentences.
+        items: Ranked passages, best first.
         query: The question.
         value: How units are valued.
         count: The token counter.
-        may_split: False: every passage is one unit.
+        room: Tokens to be filled: what ranks behind `AHEAD` times as many is one unit; 0: all are.
     """
     sizes = [size_of(item.candidate.text, count) for item in items]
     in_rows: dict[int, bool] = {}
-    for i, item in enumerate(items[:READ_CLOSELY] if may_split else ()):
+    before = chain((0,), accumulate(sizes))
+    for i, (item, ahead) in enumerate(zip(items, before, strict=False)):
+        if ahead >= AHEAD * room:
+            break
         text, kind = item.candidate.text, item.candidate.kind
         if sizes[i] > WHOLE_UP_TO and kind not in CODE_KINDS:
             has_rows = bool(tables_of(text))
