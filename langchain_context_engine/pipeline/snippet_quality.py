@@ -129,8 +129,8 @@ def saying_little(items: Sequence[Ranked], query: str) -> dict[int, dict[str, fl
     """Return item → its telling words and the least of those that are not worth reading even whole.
 
     A part of something larger must tell as much as an extract, unless it holds half of the question, and a
-    whole file (a test's input, say) if it holds nothing of the question; what stands for itself, as a memory
-    or a message does, may be as short as a word.
+    whole file (a test's input, say, or a heading alone) if it holds nothing of the question; what stands for
+    itself, as a memory or a message does, may be as short as a word.
     """
     asked = frozenset(query_terms(query))
     little: dict[int, dict[str, float]] = {}
@@ -152,7 +152,8 @@ def saying_little(items: Sequence[Ranked], query: str) -> dict[int, dict[str, fl
 
 
 def _is_whole_file(candidate: Candidate) -> bool:
-    """Return whether a record begins with a file's first line, and is of no heading or symbol in it."""
+    """Return whether a record begins with a file's first line, and is of no symbol or other heading."""
     metadata = candidate.metadata
     begins = bool(metadata.get("path")) and metadata.get("start_line") == 1
-    return begins and not (metadata.get("headings") or metadata.get("symbol"))
+    is_of_heading = bool(metadata.get("headings")) and not only_opens(candidate.text)
+    return begins and not (is_of_heading or metadata.get("symbol"))

@@ -78,9 +78,11 @@ _SIGNS: Mapping[str, re.Pattern[str]] = {
 }  # fmt: skip
 
 _TEST_PLACE = re.compile(
-    r"(?:^|/)(?:tests?|specs?|testing|testdata|__tests__|fixtures?|benchmarks?|bench|examples?)/"
+    r"(?:^|/)(?:tests?|specs?|testing|testdata|__tests__|fixtures?)/"
+    r"|^(?:(?!(?:src|lib|pkg|internal)/)[^/]+/)*(?:benchmarks?|bench|examples?)/"
     r"|(?:^|/)(?:test_[^/]*|conftest\.py|[^/]*[._-](?:test|tests|spec)\.\w+|tests?\.\w+|[^/]*Tests?\.\w+)$"
 )
+"""A folder of benchmarks among the sources is what the project is about."""
 _CHANGELOG = re.compile(
     r"(?:^|/)(?:change(?:s|log)|history|news|release(?:s|[-_]?notes)?)(?:-\d{1,8})?(?:\.\w+)?$", re.IGNORECASE
 )

@@ -338,8 +338,15 @@ def _ends_open(passage: Passage) -> bool:
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
+_LEAD = 2
+"""So many adjoining passages may stand before the one that they stand there for: it is read first."""
+
+
 def by_relevance(passages: Sequence[Passage]) -> list[Passage]:
-    """Return the best first; passages that adjoin in their source stand together, in reading order."""
+    """Return the best first; passages that adjoin in their source stand together, in reading order.
+
+    Of what leads up to a passage but the last two stand where they would without it.
+    """
     runs: dict[Key, list[Passage]] = {passage.key: [passage] for passage in passages}
     for passage in passages:
         candidate = passage.ranked.candidate
@@ -349,8 +356,17 @@ def by_relevance(passages: Sequence[Passage]) -> list[Passage]:
             if near is not None and near is not here:
                 joined = sorted([*near, *here], key=_reading_place)
                 runs.update((member.key, joined) for member in joined)
-    placed = {id(run): run for run in runs.values()}  # each run where its best member is
-    return [passage for run in placed.values() for passage in run]
+    rank = {passage.key: place for place, passage in enumerate(passages)}
+    placed: list[list[Passage]] = []
+    for run in {id(run): run for run in runs.values()}.values():
+        left = run
+        while left:
+            best = min(range(len(left)), key=lambda i: rank[left[i].key])
+            first = max(0, best - _LEAD)
+            placed.append(left[first:])
+            left = left[:first]
+    placed.sort(key=lambda run: min(rank[member.key] for member in run))
+    return [passage for run in placed for passage in run]
 
 
 def by_edges(passages: Sequence[Passage]) -> list[Passage]:

@@ -140,3 +140,13 @@ def test_a_merge_that_only_repeats_what_it_merged_is_said_once(again):
     context = ContextEngine(sources=[ListSource(found)]).build("why are tides told ahead?")
     assert [p.key[1] for p in context.passages] == ["commit"]
     assert reasons(context)["merge"] is Reason.DUPLICATE
+
+
+def test_a_heading_that_is_all_a_file_holds_is_no_passage_of_another_question():
+    page = {"path": "docs/introduction.mdx", "start_line": 1, "headings": "Introduction"}
+    found = [
+        a_candidate(id="page", text="# Introduction", relevance=0.2, metadata=page),
+        a_candidate(id="watch", text="The watch utility was deprecated since nobody used it.", relevance=0.9),
+    ]
+    assert [p.key[1] for p in engine_of(found).build("why was watch deprecated?").passages] == ["watch"]
+    assert "page" in [p.key[1] for p in engine_of(found).build("where is the introduction?").passages]

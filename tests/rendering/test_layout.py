@@ -70,6 +70,21 @@ def test_passages_that_adjoin_stand_together_in_reading_order():
     assert [p.key[1] for p in context.passages] == ["1", "2", "x"]
 
 
+def test_a_long_lead_does_not_stand_before_the_passage_that_answers():
+    parts = [
+        a_candidate(
+            id=str(i),
+            text=f"part {i} of the harbour report",
+            relevance=0.9 if i == 7 else 0.2 + i / 100,
+            neighbours=tuple(str(j) for j in (i - 1, i + 1) if 0 <= j <= 8),
+            position=("doc", i),
+        )
+        for i in range(9)
+    ]
+    context = engine_of(parts, dedupe_threshold=None).build("q")
+    assert [p.key[1] for p in context.passages] == ["5", "6", "7", "8", "2", "3", "4", "0", "1"]
+
+
 def test_markers_resolve_to_the_text_beside_them_after_dedupe_cut_and_reorder():
     """L92."""
     found = [
