@@ -41,6 +41,7 @@ MOST_OFFERED = 50_000
 PATIENCE_SECONDS = 5.0
 """How long a program's end waits for all threads together; between two looks at `is_ending` less passes."""
 
+_IDLE_SECONDS = 10.0
 _STAY_SECONDS = 60.0
 _LATE_SECONDS = 2.0
 """A turn that was waited for so long is told of."""
@@ -62,6 +63,7 @@ class _Threads:
         self.lock = threading.Lock()
         self.ending = threading.Event()
         self.running: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
+        self.idle: list[queue.SimpleQueue[Callable[[], object] | None]] = []
         self.answers = 0
         self.is_watched = False
 
@@ -92,6 +94,40 @@ def start(target: Callable[..., object], *args: Any, name: str) -> threading.Thr
         thread.start()
         _threads.running.add(thread)
     return thread
+
+
+def hand_over(task: Callable[[], object]) -> None:
+    """Have a thread do a task: an idle one, else a new one, which takes as long to start as a small answer.
+
+    Raises:
+        RuntimeError: No thread can be had, or the program ends.
+    """
+    with _threads.lock:
+        tasks = _threads.idle.pop() if _threads.idle and not _threads.ending.is_set() else None
+    if tasks is None:
+        tasks = queue.SimpleQueue()
+        start(_work, tasks, _threads, name="context-engine-source")
+    tasks.put(task)
+
+
+def _work(tasks: queue.SimpleQueue[Callable[[], object] | None], mine: _Threads) -> None:
+    """Do tasks as they come; None, or none for a while, is the end."""
+    while True:
+        try:
+            task = tasks.get(timeout=_IDLE_SECONDS)
+        except queue.Empty:
+            with mine.lock:
+                if tasks in mine.idle:
+                    mine.idle.remove(tasks)
+                    return
+            continue  # it is being handed one
+        if task is None:
+            return
+        task()
+        with mine.lock:
+            if mine.ending.is_set():
+                return
+            mine.idle.append(tasks)
 
 
 @contextmanager
@@ -133,6 +169,8 @@ def _end() -> None:
     with _threads.lock:
         _threads.ending.set()
         running = tuple(_threads.running)
+        for tasks in _threads.idle:
+            tasks.put(None)
     until = time.monotonic() + PATIENCE_SECONDS
     for thread in running:
         thread.join(max(0.0, until - time.monotonic()))
@@ -377,7 +415,7 @@ def _next(results: queue.SimpleQueue[tuple[int, Answer]], deadline: float) -> tu
 
 
 def begin(call: Callable[[], Any], give: Callable[[Answer], None], asked: float) -> Callable[[], bool]:
-    """Start a call in a thread, which gives its answer, and return what tells whether it still runs.
+    """Have a thread do a call and give its answer; return what tells whether it still runs.
 
     Where no thread can be had, that is the answer.
 
@@ -388,15 +426,20 @@ def begin(call: Callable[[], Any], give: Callable[[Answer], None], asked: float)
     """
     context = contextvars.copy_context()
     context.run(asked_at.set, asked)
+    is_over = threading.Event()
 
     def work() -> None:
-        give(walked(answer_of(call)))
+        try:
+            give(walked(answer_of(call)))
+        finally:
+            is_over.set()
 
     try:
-        return start(context.run, work, name="context-engine-source").is_alive
+        hand_over(lambda: context.run(work))
     except RuntimeError as error:
+        is_over.set()
         give(SourceError(f"no thread can be had to ask it: {error}"))
-        return lambda: False
+    return lambda: not is_over.is_set()
 
 
 def within(until: float, call: Callable[[], Value], owner: object) -> Value:

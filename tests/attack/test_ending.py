@@ -157,5 +157,6 @@ def test_where_no_thread_can_be_had_the_answer_says_so(monkeypatch):
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(executor, "start", refuse)
+    monkeypatch.setattr(executor._threads, "idle", [])
     with pytest.raises(Exception, match="no thread can be had to ask it: can't start new thread"):
         ContextEngine([ListSource([a_candidate()])]).build("q")
