@@ -67,16 +67,16 @@ def main() -> None:
         for name, engine, asked in repositories(options):
             table(name, engine, asked, options.budgets)
     if options.swe_qa:
-        for name, folder, questions in swe_qa.repositories(
-            options.swe_qa, options.repositories, options.work, options.only
-        ):
-            engine = repository_engine(folder)
-            asked = [
-                (engine.build(question.query, budget=max(options.budgets)), _cited(question))
-                for question in questions
-                if len(question.lines) >= swe_qa.LEAST
-            ]
-            table(f"SWE-QA, cited lines, {name}", engine, asked, options.budgets)
+        cited = [
+            (engine.build(question.query, budget=max(options.budgets)), _cited(question))
+            for _, folder, questions in swe_qa.repositories(
+                options.swe_qa, options.repositories, options.work, options.only
+            )
+            for engine in [repository_engine(folder)]
+            for question in questions
+            if len(question.lines) >= swe_qa.LEAST
+        ]
+        table("SWE-QA, cited lines", ContextEngine([]), cited, options.budgets)
 
 
 def _cited(question: swe_qa.Cited) -> Score:
