@@ -127,11 +127,7 @@ class Registry(dict[str, T]):
             raise UnknownNameError(self.kind, name, self) from None
 
     def register(self, name: str, item: T) -> None:
-        """Add a part, or replace one that was added before.
-
-        Raises:
-            ConfigError: The name is not a non-empty string, or is built in.
-        """
+        """Add a part, or replace one that was added before."""
         if not isinstance(name, str) or not name:
             raise ConfigError(f"a {self.kind} needs a name, got {name!r}")
         if name in self._reserved:
@@ -268,12 +264,7 @@ def _part_name(part: Any) -> str:
 
 
 def from_data(value: Any) -> Any:
-    """Return a setting with the parts that stand in it as data made again; other values are as they were.
-
-    Raises:
-        UnknownNameError: There is no part of that name, or it has no such setting.
-        ConfigError: A part holds a function, which data cannot.
-    """
+    """Return a setting with the parts that stand in it as data made again; other values are as they were."""
     if not (isinstance(value, Mapping) and isinstance(value.get(PART), str)):
         if isinstance(value, Mapping):
             return {key: from_data(item) for key, item in value.items()}

@@ -102,16 +102,7 @@ def all_of(*filters: Filter) -> Filter:
 
 
 def read_where(where: Mapping[str, Any] | None) -> Filter:
-    """Return the filter that a Chroma-style `where` means; None and `{}` are no filter.
-
-    Raises:
-        ConfigError: An operator is unknown, or a value cannot be compared so.
-
-    Example:
-        >>> is_wanted = matcher(read_where({"n": {"$gt": 1, "$lt": 3}, "created_at": {"$lt": "2024-06-01"}}))
-        >>> is_wanted({"n": 2, "created_at": 1714550400}), is_wanted({"n": 2, "created_at": 1717200000})
-        (True, False)
-    """
+    """Return the filter that a Chroma-style `where` means; None and `{}` are no filter."""
     if where is None:
         return EVERYTHING
     if not isinstance(where, Mapping):
@@ -123,9 +114,6 @@ def read_scope(scope: Mapping[str, Any] | None) -> Filter:
     """Return the filter that a scope means: each key present, its value equal with its type.
 
     0 is not False and "1" is not 1; a list means any of, an empty one nothing.
-
-    Raises:
-        ScopeError: A value is None, a mapping or anything else than strings, numbers, booleans.
     """
     parts: list[Filter] = []
     for key, given in (scope or {}).items():
@@ -153,11 +141,7 @@ def matcher(condition: Filter) -> Matcher:
 
 
 def check_filters(request: ContextRequest) -> None:
-    """Read a request's scope and where, so that a mistake in them is told before anything is asked.
-
-    Raises:
-        ConfigError: See `read_where` and `read_scope`.
-    """
+    """Read a request's scope and where, so that a mistake in them is told before anything is asked."""
     if request.scope:
         read_scope(request.scope)
     if request.where:
@@ -173,9 +157,6 @@ def scope_test(request: ContextRequest) -> CandidateTest:
     """Return what tells whether a request may know of a candidate: it matches the scope and is not deleted.
 
     What is not in scope leaves no trace at all.
-
-    Raises:
-        ScopeError: See `read_scope`.
     """
     test = matcher(all_of(Not(HIDDEN), read_scope(request.scope))) if request.scope else _IS_SHOWN
     return lambda candidate: test(candidate.metadata)
@@ -191,9 +172,6 @@ def filter_test(request: ContextRequest) -> CandidateTest:
 
     These are `where`, `kinds`, `since` and `until` (an undated record fails both), `min_confidence`
     (a record that states none counts as 0.5) and `conversation_id`. What is pinned passes them all.
-
-    Raises:
-        ConfigError: See `read_where`.
     """
     tests: list[CandidateTest] = []
     if request.where:

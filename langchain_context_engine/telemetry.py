@@ -44,12 +44,6 @@ def stage_span(name: str) -> Iterator[Span]:
 
     An exception passes through; the span is marked as an error with the exception's type only, since
     a message may quote a text or a secret.
-
-    Example:
-        >>> with stage_span("collect"):
-        ...     answer = 6 * 7
-        >>> answer
-        42
     """
     from opentelemetry.trace import Status, StatusCode
 
@@ -68,10 +62,6 @@ def record_context(context: Any) -> None:
     """Record one answer, a `Context`, on the instruments that the module's docstring lists.
 
     The whole is its timings' `total`, or else their sum.
-
-    Example:
-        >>> from langchain_context_engine import Context
-        >>> record_context(Context(text="hello", tokens=1, budget=10, timings={"collect": 1.5}))
     """
     stages = {name: milliseconds / 1000 for name, milliseconds in context.timings.items()}
     total = stages.pop("total", None)
@@ -87,11 +77,7 @@ def record_context(context: Any) -> None:
 
 
 def record_cache(name: str, *, is_hit: bool) -> None:
-    """Count one look-up in a cache, for example in that of embeddings.
-
-    Example:
-        >>> record_cache("embeddings", is_hit=True)
-    """
+    """Count one look-up in a cache, for example in that of embeddings."""
     _cache_lookups().add(1, {"cache": name, "hit": is_hit})
 
 

@@ -40,11 +40,7 @@ class StaticEmbeddings:
             raise ConfigError(msg)
 
     def embed_query(self, text: str) -> Vector:
-        """Return the vector of a query.
-
-        Raises:
-            EmbeddingError: The query is empty or only spaces.
-        """
+        """Return the vector of a query."""
         refuse_blank(text)
         return self.embed_documents([text])[0]
 

@@ -11,21 +11,12 @@ Vector = list[float]
 
 
 def is_blank(text: str) -> bool:
-    r"""Return whether there is nothing to embed: the text is empty or only spaces.
-
-    Example:
-        >>> is_blank(" \n"), is_blank("a")
-        (True, False)
-    """
+    """Return whether there is nothing to embed: the text is empty or only spaces."""
     return not text or text.isspace()
 
 
 def refuse_blank(text: str) -> None:
-    """Raise where a query has nothing to embed.
-
-    Raises:
-        EmbeddingError: The text is empty or only spaces.
-    """
+    """Raise where a query has nothing to embed."""
     if is_blank(text):
         msg = "the query is empty: there is nothing to embed; skip the search or pass a text"
         raise EmbeddingError(msg)
@@ -41,10 +32,6 @@ def align(texts: Sequence[str], vectors: Iterable[Vector], dimensions: int | Non
 
     Raises:
         EmbeddingError: Every text is blank and the dimensions are not known.
-
-    Example:
-        >>> align(["a", "", "b"], [[1.0, 2.0], [3.0, 4.0]], None)
-        [[1.0, 2.0], [0.0, 0.0], [3.0, 4.0]]
     """
     given = list(vectors)
     length = len(given[0]) if given else dimensions
@@ -85,11 +72,7 @@ def check_vectors(vectors: object, *, count: int, model: str, dimensions: int | 
 
 
 def check_vector(vector: Iterable[float], what: str) -> tuple[float, ...]:
-    """Return a query's vector as floats.
-
-    Raises:
-        EmbeddingError: It is empty, all zero, NaN or infinite, or no vector at all; `what` names it.
-    """
+    """Return a query's vector as floats."""
     try:
         values = tuple(map(float, vector))
     except (TypeError, ValueError):

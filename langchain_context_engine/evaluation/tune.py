@@ -513,11 +513,7 @@ def judgments_as_lines(judgments: Iterable[Given]) -> bytes:
 
 
 def read_judgments(data: bytes) -> list[Given]:
-    """Return the judgments that `judgments_as_lines` gave; `rater` may be left out.
-
-    Raises:
-        ConfigError: A line is no judgment; the message names it.
-    """
+    """Return the judgments that `judgments_as_lines` gave; `rater` may be left out."""
     found: list[Given] = []
     for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), start=1):
         if not line.strip():

@@ -393,11 +393,7 @@ class Journal:
 
 
 def open_journal(journal: Any) -> Any:
-    """Return a `Journal` for a path; a journal, or whatever has `record`, and None as they are.
-
-    Raises:
-        ConfigError: It is neither.
-    """
+    """Return a `Journal` for a path; a journal, or whatever has `record`, and None as they are."""
     if journal is None or hasattr(journal, "record"):
         return journal
     if not isinstance(journal, (str, bytes, os.PathLike)):

@@ -82,24 +82,14 @@ class Database:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Lend a connection that reads.
-
-        Raises:
-            ConfigError: The journal is closed, gone, or none.
-            ContextEngineError: It cannot be read.
-        """
+        """Lend a connection that reads."""
         with self._opened("read") as connection:
             connection.execute("PRAGMA query_only = ON")
             yield connection
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Lend a connection that writes, within one transaction; a file that has gone is made anew.
-
-        Raises:
-            ConfigError: The journal is closed, is only to be read, or none.
-            ContextEngineError: The disk is full, another process kept the file for seconds, …
-        """
+        """Lend a connection that writes, within one transaction; a file that has gone is made anew."""
         if self.is_read_only:
             raise ConfigError(f"journal {self.path} was opened to be read only")
         self._make()
@@ -140,11 +130,7 @@ class Database:
                     connection.close()
 
     def _make(self) -> None:
-        """Make the file, its owner's alone, where there is none.
-
-        Raises:
-            ConfigError: It cannot be made.
-        """
+        """Make the file, its owner's alone, where there is none."""
         try:
             if self.path.is_file() and not _is_empty(self.path):
                 return

@@ -20,12 +20,6 @@ class ForkSafeLock:
 
     Args:
         forget: Called in the child: forgets what only a thread of the parent would finish.
-
-    Example:
-        >>> lock = ForkSafeLock()
-        >>> with lock:
-        ...     lock.locked()
-        True
     """
 
     __slots__ = ("__weakref__", "_forget", "_lock")

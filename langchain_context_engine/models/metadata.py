@@ -49,11 +49,7 @@ def renamed(metadata: Mapping[str, Any], fields: Mapping[str, str]) -> Mapping[s
 
 
 def checked_fields(fields: Any) -> dict[str, str]:
-    """Return a map of metadata names; None is an empty one.
-
-    Raises:
-        ConfigError: It is no mapping of names to keys.
-    """
+    """Return a map of metadata names; None is an empty one."""
     if fields is None:
         return {}
     if isinstance(fields, Mapping) and all(isinstance(part, str) for pair in fields.items() for part in pair):
@@ -62,12 +58,7 @@ def checked_fields(fields: Any) -> dict[str, str]:
 
 
 def read_pairs(option: str, pairs: Iterable[str] | None) -> dict[str, Any]:
-    """Return NAME=VALUE texts as a dictionary; a value that is JSON is read as JSON, else as a string.
-
-    Example:
-        >>> read_pairs("--scope", ["workspace_id=acme", "level=3", 'code="3"'])
-        {'workspace_id': 'acme', 'level': 3, 'code': '3'}
-    """
+    """Return NAME=VALUE texts as a dictionary; a value that is JSON is read as JSON, else as a string."""
     found = {}
     for pair in pairs or ():
         name, equals, value = pair.partition("=")
@@ -105,12 +96,6 @@ def place_from(metadata: Mapping[str, Any], created_at: datetime | None = None) 
             list); or `sha` and `author`; or `source` with `page` or `row` (from 0, as loaders count), or with
             `Header 1` and so on.
         created_at: The date of a commit.
-
-    Example:
-        >>> place_from({"path": "a.py", "start_line": 3, "end_line": 9, "symbol": "Tea.brew"})
-        'a.py:3-9 · Tea.brew'
-        >>> place_from({"path": "a.md", "headings": ["0.2", "Removed"]}), place_from({"topic": "tea"})
-        ('a.md › 0.2 › Removed', '')
     """
     given = metadata.get("place")
     if isinstance(given, str) and (place := _line(given)):

@@ -52,13 +52,6 @@ def compact(text: str, allowance: int, count: Count, compactor: Compactor) -> Co
         allowance: Tokens the result may cost; at 0 or less nothing is asked.
         count: Counts the tokens of a text.
         compactor: Rewrites it.
-
-    Example:
-        >>> words = lambda text: len(text.split())
-        >>> compact("a long story about nothing", 2, words, lambda text, allowance: "a story")
-        CompactResult(text='a story', is_compacted=True, warning='')
-        >>> compact("a long story about nothing", 2, words, lambda text, allowance: text * 3).text
-        'a long'
     """
     if count(text) <= allowance:
         return CompactResult(text)
@@ -92,10 +85,6 @@ class Cut:
     Attributes:
         truncator: How.
         count: Counts tokens; None is the default tokenizer. `compact` sets its own.
-
-    Example:
-        >>> Cut(keep_start, lambda text: len(text.split()))("one two three", 2)
-        'one two'
     """
 
     truncator: Truncator

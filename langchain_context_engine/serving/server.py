@@ -314,11 +314,7 @@ def _problem(error: Mapping[str, Any]) -> str:
 
 
 def require_token_beyond_this_machine(host: str, tokens: Mapping[str, Any] | None) -> None:
-    """Check that nobody in the network may ask without a token.
-
-    Raises:
-        ConfigError: Others than this machine could ask at `host`, and no token is needed.
-    """
+    """Check that nobody in the network may ask without a token."""
     if host not in LOOPBACK_HOSTS and not tokens:
         msg = f"listening at {host} needs a token, or anybody in the network could read what is served"
         raise ConfigError(msg)

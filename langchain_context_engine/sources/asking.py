@@ -47,11 +47,7 @@ class Asking:
 
     @classmethod
     def of(cls, sources: Sequence[Any], config: EngineConfig) -> Asking:
-        """Check the sources and let them share an index and query vectors.
-
-        Raises:
-            ConfigError: One has no name or cannot fetch, two have one name, or it is no list.
-        """
+        """Check the sources and let them share an index and query vectors."""
         if isinstance(sources, (str, bytes)) or not isinstance(sources, Sequence):
             raise ConfigError(
                 f"sources must be a list of sources, as [ChromaSource(…)], got {type(sources).__name__}"
@@ -70,13 +66,7 @@ class Asking:
         return replace(self, scope_keys=config.scope_keys, feels_usage=feels_usage)
 
     def check(self, request: ContextRequest) -> None:
-        """Raise where a request may not be asked.
-
-        Raises:
-            ScopeError: Its scope lacks one of `scope_keys`, or names it with None.
-            ConfigError: A filter is wrong.
-            UnknownNameError: It names a source that there is not.
-        """
+        """Raise where a request may not be asked."""
         for key in self.scope_keys:
             if request.scope.get(key) is None:
                 raise ScopeError(f"this engine answers only within a scope: give scope={{{key!r}: …}}")

@@ -37,11 +37,7 @@ class QueryVectors:
         return len(self._futures)
 
     def embed(self, embeddings: Any, query: str) -> Vector:
-        """Return the vector of a query by `embeddings.embed_query`, LangChain's or of Chroma's functions.
-
-        Raises:
-            EmbeddingError: The embedder failed, or its vector is empty, zero, NaN or infinite.
-        """
+        """Return the vector of a query by `embeddings.embed_query`, LangChain's or of Chroma's functions."""
         # By process: the threads that a forked child would wait for stayed with the parent.
         key, mine = (os.getpid(), id(embeddings), query), Future[Vector]()
         _, future = self._futures.setdefault(key, (embeddings, mine))
@@ -83,13 +79,7 @@ class SharedResources:
 
 
 def is_chroma_function(embeddings: Any) -> bool:
-    """Say whether this is one of Chroma's embedding functions: they take a list of texts, a query too.
-
-    Example:
-        >>> from langchain_core.embeddings import DeterministicFakeEmbedding
-        >>> is_chroma_function(DeterministicFakeEmbedding(size=3))
-        False
-    """
+    """Say whether this is one of Chroma's embedding functions: they take a list of texts, a query too."""
     return hasattr(embeddings, "build_from_config") and not hasattr(embeddings, "embed_documents")
 
 

@@ -168,11 +168,7 @@ def empty_context(request: ContextRequest, base: Context | None = None) -> Conte
 
 @contextmanager
 def reading(context: Context) -> Iterator[None]:
-    """Turn whatever a stored trace makes go wrong into one error.
-
-    Raises:
-        ConfigError: The trace is damaged, or a part of one's own failed on it.
-    """
+    """Turn whatever a stored trace makes go wrong into one error."""
     try:
         yield
     except ContextEngineError:

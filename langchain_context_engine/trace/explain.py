@@ -241,9 +241,6 @@ def explain(context: Context, key: Key | str | None = None) -> str:
     Args:
         context: What was built.
         key: A (source, id) key, or what one candidate is called: its id, marker, place, path, title.
-
-    Raises:
-        ConfigError: No candidate of this context is called that, or several are.
     """
     with reading(context):
         found = rows(context, _ranking(context))
