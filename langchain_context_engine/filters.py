@@ -162,11 +162,6 @@ def scope_test(request: ContextRequest) -> CandidateTest:
     return lambda candidate: test(candidate.metadata)
 
 
-def passes(candidate: Candidate, request: ContextRequest) -> bool:
-    """Tell whether a candidate in scope passes the request's filters: see `filter_test`."""
-    return filter_test(request)(candidate)
-
-
 def filter_test(request: ContextRequest) -> CandidateTest:
     """Return what tells whether a candidate in scope passes the request's filters.
 
@@ -190,10 +185,6 @@ def filter_test(request: ContextRequest) -> CandidateTest:
             lambda c: (told := c.metadata.get("conversation_id")) is not None and str(told) == wanted
         )
     return lambda candidate: candidate.is_pinned or all(test(candidate) for test in tests)
-
-
-def _said(value: Any) -> tuple[str, ...]:
-    return () if value is None else (str(value),)
 
 
 def _confidence(candidate: Candidate) -> float:

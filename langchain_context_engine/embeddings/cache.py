@@ -11,8 +11,9 @@ import time
 import warnings
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any
 
 from langchain_core.embeddings import Embeddings
@@ -239,22 +240,28 @@ class CachedEmbeddings(Embeddings):
         return vectors
 
     def _read(self, keys: Sequence[str]) -> dict[str, Vector]:
-        try:
+        with self._store_at_its_best():
             raw = zip(keys, self._store.mget(list(keys)), strict=True)
             vectors = {key: vector for key, value in raw if (vector := self._decoded(value)) is not None}
             self._touch(vectors)
-        except Exception as error:  # noqa: BLE001 - stores are anyone's and raise anything
-            self._warn(error)
-            return {}
-        return vectors
+            return vectors
+        return {}
 
     def _write(self, vectors: Mapping[str, Vector]) -> None:
-        try:
+        with self._store_at_its_best():
             now = time.time()
             self._store.mset([(key, _encoded(vector, now)) for key, vector in vectors.items()])
             self._touch(vectors)
+
+    @contextmanager
+    def _store_at_its_best(self) -> Iterator[None]:
+        try:
+            yield
         except Exception as error:  # noqa: BLE001 - stores are anyone's and raise anything
-            self._warn(error)
+            if not self._has_warned:
+                self._has_warned = True
+                told = f"the store of embeddings failed, so texts are embedded anew: {safe_message(error)}"
+                warnings.warn(told, stacklevel=2)
 
     def _touch(self, keys: Iterable[str]) -> None:
         """Note that keys were used, and delete those that are now beyond `max_size`."""
@@ -280,14 +287,6 @@ class CachedEmbeddings(Embeddings):
             return array(code.decode("ascii"), raw[_HEADER.size :]).tolist()
         except (ValueError, TypeError):
             return None  # cut short or not ours: embedded anew, and then written over
-
-    def _warn(self, error: Exception) -> None:
-        if not self._has_warned:
-            self._has_warned = True
-            warnings.warn(
-                f"the store of embeddings failed, so texts are embedded anew: {safe_message(error)}",
-                stacklevel=2,
-            )
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is under way."""

@@ -105,12 +105,14 @@ class OpenAIEmbeddings(Embeddings):
         Raises:
             EmbeddingError: The server failed, or its answer is unusable.
         """
+        from openai import OpenAIError
+
         asked = {"dimensions": self.dimensions} if self._asks_dimensions else {}
         vectors: list[Vector] = []
         for batch in self._batches(texts):
             try:
                 answer = self._client().embeddings.create(model=self.model, input=batch, **asked)  # type: ignore[arg-type]
-            except Exception as error:  # noqa: BLE001 - the SDK and its transport raise many kinds
+            except (OpenAIError, OSError, ValueError) as error:
                 raise EmbeddingError(f"{self.model}: {safe_message(error)}") from None
             vectors += self._read(answer, len(batch))
         return align(texts, vectors, self.dimensions)

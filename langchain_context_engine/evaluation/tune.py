@@ -11,10 +11,10 @@ import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median_low
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from langchain_context_engine.config import EngineConfig, Registry
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.evaluation.evaluate import markdown_table
-from langchain_context_engine.evaluation.metrics import Interval, paired_bootstrap
+from langchain_context_engine.evaluation.metrics import Interval, ndcg, paired_bootstrap
+from langchain_context_engine.evaluation.quality import RELEVANT_FROM, K
 from langchain_context_engine.journal.values import HIGHEST_GRADE, Judgment, check_grade
 from langchain_context_engine.models.types import Key, Ranked
 from langchain_context_engine.pipeline.rank import rank
@@ -48,7 +49,6 @@ Numbers = NDArray[np.float64]
 Point = tuple[float, ...]
 """Trial weights in the order of the signals; their sum is 1."""
 
-K = 10
 _CONFIDENCE = 0.99  # one set of weights was chosen among many: a gain by chance is likelier than in one test
 _LEAST_GAIN = 0.02  # a smaller one is within what grading the same questions again would move
 _DEFAULT_WEIGHTS = {"relevance": 1.0}
@@ -64,39 +64,24 @@ _RANKING_SETTINGS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
-    """How good a ranking's first ten are, 0–1: what they gain, of the most that ten could.
+def _recall(grades: Sequence[int], ideal: Sequence[int]) -> float:
+    found, most = (sum(grade >= RELEVANT_FROM for grade in each) for each in (grades[:K], ideal))
+    return found / min(most, K) if most else 0.0
 
-    Attributes:
-        label: What a table calls it.
-        gains: Of each grade.
-        discounts: Of each place.
-    """
+
+class Metric(NamedTuple):
+    """How good a ranking's first ten are, 0–1, of the most that ten could; grades from `least` on count."""
 
     label: str
-    gains: tuple[float, ...]
-    discounts: tuple[float, ...]
-
-    def score(self, grades: Sequence[int], ideal: Sequence[int]) -> float:
-        """Return the metric of a ranking's grades, where those of `ideal` could stand in it."""
-        most = self._gained(sorted(ideal, key=self.gains.__getitem__, reverse=True))
-        return self._gained(grades) / most if most else 0.0
-
-    def _gained(self, grades: Sequence[int]) -> float:
-        gained = zip(grades, self.discounts, strict=False)
-        return math.fsum(self.gains[grade] * discount for grade, discount in gained)
+    score: Callable[[Sequence[int], Sequence[int]], float]
+    least: int
 
 
 METRICS: Mapping[str, Metric] = {
-    "ndcg": Metric(
-        label=f"nDCG@{K}",
-        gains=(0.0, 1.0, 3.0, 7.0),
-        discounts=tuple(1 / math.log2(place + 2) for place in range(K)),
-    ),
-    "recall": Metric(label=f"recall@{K}", gains=(0.0, 0.0, 1.0, 1.0), discounts=(1.0,) * K),
+    "ndcg": Metric(f"nDCG@{K}", lambda grades, ideal: ndcg(grades, ideal, K), 1),
+    "recall": Metric(f"recall@{K}", _recall, RELEVANT_FROM),
 }
-"""What can be tuned for, by name."""
+"""What can be tuned for, by name: of a ranking's grades, where those of `ideal` could stand in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,8 +237,7 @@ def _names(
     judged: Sequence[JudgedTrace], signals: Sequence[str] | None, present: Mapping[str, float]
 ) -> list[str]:
     known = judged[0].parts.signals
-    own = [name for name in known if name not in SIGNALS]
-    tried = (*SIGNALS_TRIED, *own) if signals is None else signals
+    tried = signals or (*SIGNALS_TRIED, *(name for name in known if name not in SIGNALS))
     names = list(dict.fromkeys((*tried, *present)))
     for name in names:
         known[name]  # raises for an unknown one
@@ -328,7 +312,7 @@ def judged_traces(
         query = trace.request.query
         grades = judgments.get(query, {})
         graded = [grades[c.key] for c in trace.candidates if c.key in grades]
-        has_something = trace.settings and any(metric.gains[grade] for grade in graded)
+        has_something = trace.settings and max(graded, default=0) >= metric.least
         if has_something and (query not in best or len(graded) > best[query][0]):
             best[query] = (len(graded), trace)
     chosen = [trace for _, (_, trace) in sorted(best.items())]

@@ -359,7 +359,12 @@ class Journal:
         for trace_id, at, context in batch:
             try:
                 encoded.append(traces.encode(trace_id, at, context, self.max_bytes // 2))
-            except Exception as error:  # noqa: BLE001 - one odd context must not cost the others
+            except (
+                LookupError,
+                RuntimeError,
+                TypeError,
+                ValueError,
+            ) as error:  # costs itself alone
                 self._writer.fail(error, 1)
         lost = self.dropped + self.failed
         with self._database.writing() as connection:

@@ -95,13 +95,8 @@ class Database:
         self._make()
         with self._opened("written") as connection:
             connection.execute("BEGIN IMMEDIATE")
-            try:
+            with connection:  # commits, or takes back
                 yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):
-                    connection.execute("ROLLBACK")
-                raise
 
     @contextlib.contextmanager
     def _opened(self, what: str) -> Iterator[sqlite3.Connection]:

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 _LOCKS: weakref.WeakSet[ForkSafeLock] = weakref.WeakSet()
+_AWAITED: list[threading.RLock] = []
 
 
 class ForkSafeLock:
@@ -58,18 +59,28 @@ def awaited_lock() -> threading.RLock:
     The thread that holds it may fork all the same.
     """
     lock = threading.RLock()
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+    _AWAITED.append(lock)
     return lock
 
 
+def _wait_for_all() -> None:
+    for lock in _AWAITED:
+        lock.acquire()
+
+
+def _release_all() -> None:
+    for lock in reversed(_AWAITED):
+        lock.release()
+
+
 def _renew_all() -> None:
+    _release_all()
     for lock in list(_LOCKS):
         lock.renew()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_all)
+    os.register_at_fork(before=_wait_for_all, after_in_parent=_release_all, after_in_child=_renew_all)
 
 
 Value = TypeVar("Value")

@@ -78,8 +78,7 @@ class CollectionSource:
     def share(self, shared: SharedResources) -> Self:
         """Return a copy that uses what the sources of an engine share."""
         bound = copy.copy(self)
-        bound._shared = shared  # noqa: SLF001 - a copy of this very class
-        bound.collection_name = shared.name_of(self._handle)
+        vars(bound).update(_shared=shared, collection_name=shared.name_of(self._handle))
         if self._keeps_index:
             shared.lexical.register(self._handle)
         return bound

@@ -46,9 +46,16 @@ class QueryVectors:
                 self._futures.pop(oldest, None)
             try:
                 mine.set_result(check_vector(_embed(embeddings, query), "the query's embedding"))
-            except BaseException as error:  # noqa: BLE001 - those who wait must be woken whatever happened
-                self._futures.pop(key, None)
+            except EmbeddingError as error:
                 mine.set_exception(error)
+            except Exception as error:  # noqa: BLE001 - whatever an embedder raises
+                # Not the error itself: its text may hold a key, and tracebacks end in logs.
+                mine.set_exception(EmbeddingError(f"the query could not be embedded: {safe_message(error)}"))
+            finally:
+                if not mine.done():  # interrupted: those who wait must be woken
+                    mine.set_exception(EmbeddingError("the query was not embedded: that was interrupted"))
+                if mine.exception() is not None:
+                    self._futures.pop(key, None)
         return future.result()
 
 
@@ -84,16 +91,9 @@ def is_chroma_function(embeddings: Any) -> bool:
 
 
 def _embed(embeddings: Any, query: str) -> Iterable[float]:
-    try:
-        vector: Iterable[float]
-        if is_chroma_function(embeddings):
-            (vector,) = embeddings.embed_query([query])
-        else:
-            vector = embeddings.embed_query(query)
-    except EmbeddingError:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever an embedder raises
-        # Not `from error`: its text may hold a key, and tracebacks end in logs.
-        msg = f"the query could not be embedded: {safe_message(error)}"
-        raise EmbeddingError(msg) from None
-    return vector
+    if is_chroma_function(embeddings):
+        (vector,) = embeddings.embed_query([query])
+    else:
+        vector = embeddings.embed_query(query)
+    found: Iterable[float] = vector
+    return found

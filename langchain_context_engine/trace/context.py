@@ -173,7 +173,7 @@ def reading(context: Context) -> Iterator[None]:
         yield
     except ContextEngineError:
         raise
-    except Exception as error:
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         raise ConfigError(
             f"the trace of {context.request.query[:60]!r} cannot be read: {safe_message(error)}; "
             "it is damaged, or a part of yours failed on it"

@@ -125,11 +125,6 @@ def _told(decision: Decision, context: Context, names: Names) -> tuple[str, Mapp
         return f"{FATES[decision.reason]} (its numbers in this trace are damaged)", {}
 
 
-def final_decisions(context: Context) -> dict[Key, Decision]:
-    """Return the one final decision of every candidate."""
-    return context.final_decisions()
-
-
 def sentence(decision: Decision, context: Context, names: Names | None = None) -> str:
     """Return one final decision in words, with its numbers and the one that won.
 
@@ -167,12 +162,10 @@ def sentence(decision: Decision, context: Context, names: Names | None = None) -
 
 def _below(details: Mapping[str, Any]) -> str:
     """Return what a score is below, or the similarity that a source tells."""
-    if "source" not in details:
-        return f"dropped: score below the minimum: {_down(details['score'], 3)} < {details['threshold']:g}"
-    if details["score"] <= 0:
+    if "source" in details and details["score"] <= 0:
         return "dropped: not similar to the question at all"
-    bound = f"{_down(details['score'], 3)} < {details['threshold']:g}"
-    return f"dropped: not similar enough to the question: {bound}"
+    told = "not similar enough to the question" if "source" in details else "score below the minimum"
+    return f"dropped: {told}: {_down(details['score'], 3)} < {details['threshold']:g}"
 
 
 def _down(value: float, decimals: int) -> str:
@@ -201,14 +194,12 @@ def how_alike(decision: Decision, context: Context, names: Names | None = None) 
         in_pack = decision.stage == "pack" and "duplicate_of" not in details
         other = through or decision.repeats or ("", "")
         pair = names.known.get(decision.key), names.known.get((other[0], other[1]))
-        how = _as_they_would_stand(alike) if in_pack else _alike(alike, *pair, context)
+        how = _alike(alike, *pair, context)
+        if in_pack:
+            how = f"{math.floor(alike)} % alike as they would stand" if alike < _ALL else _IN_A_ROW
     if through is None:
         return how
     return f"through {name(through, context, names)}" + (f" ({how})" if how else "")
-
-
-def _as_they_would_stand(alike: float) -> str:
-    return _IN_A_ROW if alike >= _ALL else f"{math.floor(alike)} % alike as they would stand"
 
 
 def _alike(alike: float, mine: Candidate | None, other: Candidate | None, context: Context) -> str:
@@ -272,7 +263,9 @@ def _line(row: Row) -> str:
 
 
 def _pick(found: Sequence[Row], key: Key | str, context: Context) -> Row:
-    keys = (_with_id(found, key) or meant(key, context)) if isinstance(key, str) else [key]
+    keys: list[Any] = [key]
+    if isinstance(key, str):  # some were dropped before ranking and are no candidates of the context
+        keys = [row.key for row in found if key in {row.key[1], "/".join(row.key)}] or meant(key, context)
     matching = [row for row in found if row.key in keys]
     if len(matching) == 1:
         return matching[0]
@@ -286,11 +279,6 @@ def _pick(found: Sequence[Row], key: Key | str, context: Context) -> Row:
         f"no candidate {key!r} in this context: no source offered it;"
         " raise `limit`, or check the scope and the filters"
     )
-
-
-def _with_id(found: Sequence[Row], wanted: str) -> list[Key]:
-    """Return the keys with an id; some were dropped before ranking and are no candidates of the context."""
-    return [row.key for row in found if wanted in {row.key[1], "/".join(row.key)}]
 
 
 def _one(context: Context, row: Row) -> str:
@@ -328,12 +316,9 @@ def _budget_told(context: Context, key: Key) -> list[str]:
     return ["; ".join([f"  a budget of {change.after:,} lets it in, {sure}", *others])]
 
 
-def _told_value(value: object, context: Context) -> str:
-    if isinstance(value, (tuple, list)):
-        return name(value, context)
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
-
-
 def _told_details(decision: Decision, context: Context) -> str:
-    told = [f"{label} {_told_value(value, context)}" for label, value in decision.details.items()]
+    told = []
+    for label, value in decision.details.items():
+        shown = name(value, context) if isinstance(value, (tuple, list)) else value
+        told.append(f"{label} {shown:.3f}" if isinstance(shown, float) else f"{label} {shown}")
     return f" ({', '.join(told)})" if told else ""
