@@ -88,8 +88,8 @@ def index(
     }
     fields = {target: str(field) for target, field in read_pairs("--field", mapping).items()}
     embedder = embedders.embedder(embeddings)
-    client = home.client_for_dry_run() if is_dry else home.create()
-    filling = contextlib.nullcontext() if is_dry else _filling(home, path, client)
+    client, forget = (home.client_for_dry_run(), None) if is_dry else home.begin()
+    filling = contextlib.nullcontext() if forget is None else _filling(home, path, client, forget)
     with filling, output.progress_bar("indexing") as on_progress:
         chosen["on_progress"] = on_progress
         if path.is_dir():
@@ -124,8 +124,8 @@ def prepare(*, store: StoreOption = DEFAULT_STORE, collection: CollectionsOption
 
 
 @contextlib.contextmanager
-def _filling(home: Store, path: Path, client: ClientAPI) -> Iterator[None]:
-    """Say what stands where a run is interrupted, and leave no empty collection where it is refused."""
+def _filling(home: Store, path: Path, client: ClientAPI, forget: Callable[[], None]) -> Iterator[None]:
+    """Say what stands where a run is interrupted; where it is refused leave no empty collection or store."""
     before = {str(each.name) for each in client.list_collections()}
     try:
         with home.filling(path):
@@ -134,6 +134,7 @@ def _filling(home: Store, path: Path, client: ClientAPI) -> Iterator[None]:
         for each in collections_of(client):
             if each.name not in before and not each.count():
                 client.delete_collection(each.name)
+        forget()
         raise
     except KeyboardInterrupt as error:
         count = sum(each.count() for each in collections_of(client))

@@ -6,7 +6,9 @@ import contextlib
 import gc
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,6 +62,18 @@ class Store:
     def unfinished(self) -> tuple[str, ...]:
         """What is being indexed into it, or was when somebody interrupted it."""
         return tuple(path.read_text(encoding="utf-8") for path in self.folder.glob(f"{_UNFINISHED}*"))
+
+    def begin(self) -> tuple[ClientAPI, Callable[[], None]]:
+        """Return a client as `create` does, and what takes back a store that is made by that."""
+        made = None if self.exists else self.chroma_path if self.folder.exists() else self.folder
+        client = self.create()
+
+        def forget() -> None:
+            if made is not None:
+                client.clear_system_cache()  # of what is deleted here
+                shutil.rmtree(made, ignore_errors=True)
+
+        return client, forget
 
     @contextlib.contextmanager
     def filling(self, path: Path) -> Iterator[None]:
@@ -181,13 +195,14 @@ class Store:
 
     def _client(self) -> ClientAPI:
         import chromadb
+        from chromadb.errors import ChromaError
 
         working_on(self.folder)
         try:
             # In full: Chroma takes two folders for one where their relative paths are the same.
             return chromadb.PersistentClient(path=str(self.chroma_path.absolute()))
-        except Exception as error:
-            # Whatever Chroma raises here, from Rust or SQLite, it is the folder that cannot be opened.
+        except (ChromaError, sqlite3.Error, OSError, RuntimeError, TypeError, ValueError) as error:
+            # Whatever is raised here, from Rust or SQLite, it is the folder that cannot be opened.
             raise CommandFailedError(f"Chroma cannot open {self.chroma_path}: {self._why(error)}") from error
         finally:
             if not gc.isenabled():  # in a process of a command: what is loaded by now stays to its end

@@ -198,11 +198,8 @@ def trim(connection: sqlite3.Connection, max_bytes: int) -> None:
         return
     while used() > max_bytes * _TRIM_TO:
         total = connection.execute("SELECT count(*) FROM traces").fetchone()[0]
-        oldest = "SELECT number FROM traces ORDER BY at, number LIMIT ?"
-        removed = connection.execute(
-            f"DELETE FROM traces WHERE number IN ({oldest})",  # noqa: S608 - constants only
-            (total // 50 + 1,),
-        )
+        oldest = "DELETE FROM traces WHERE number IN (SELECT number FROM traces ORDER BY at, number LIMIT ?)"
+        removed = connection.execute(oldest, (total // 50 + 1,))
         if not removed.rowcount:
             return
 

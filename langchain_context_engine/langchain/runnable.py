@@ -91,13 +91,13 @@ class ContextRunnable(Runnable[ContextInput, Context]):
         self.name = name
         self.bound = ContextRequest(**check_options(bound))
 
-    def invoke(self, input: ContextInput, config: RunnableConfig | None = None, **kwargs: Any) -> Context:  # noqa: A002
+    def invoke(self, input: ContextInput, config: RunnableConfig | None = None, **kwargs: Any) -> Context:
         """Return the context of a question."""
         return self._call_with_config(self._build, input, config, run_type="chain", **kwargs)
 
     async def ainvoke(
         self,
-        input: ContextInput,  # noqa: A002
+        input: ContextInput,
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> Context:

@@ -105,11 +105,14 @@ def test_a_single_file_of_any_kind_is_indexed_and_asked(tmp_path, run, monkeypat
     assert "booked by the day" in run("ask", "how are berths booked?", "--text")[1]
 
 
-def test_a_single_file_that_is_not_read_is_one_line_that_says_why_and_leaves_no_collection(
-    folder, run, fails
-):
+def test_a_single_file_that_is_not_read_is_one_line_that_says_why_and_leaves_nothing(folder, run, fails):
     assert "is left out: binary" in fails(2, "index", "logo.png")
-    assert run("ls")[1].startswith("0 collections, 0 records")
+    assert not (folder / ".context-engine").exists()
+    assert "is left out: binary" in fails(2, "index", "logo.png", "--store", ".")
+    assert not (folder / "chroma").exists()
+    run("index", ".")
+    assert "is left out: binary" in fails(2, "index", "logo.png")
+    assert "3 collections" in run("ls")[1]
     assert "✗" not in run("doctor")[1]
 
 
