@@ -16,10 +16,9 @@ def is_blank(text: str) -> bool:
 
 
 def refuse_blank(text: str) -> None:
-    """Raise where a query has nothing to embed."""
+    """Raise `EmbeddingError` where a query has nothing to embed."""
     if is_blank(text):
-        msg = "the query is empty: there is nothing to embed; skip the search or pass a text"
-        raise EmbeddingError(msg)
+        raise EmbeddingError("the query is empty: there is nothing to embed; skip the search or pass a text")
 
 
 def align(texts: Sequence[str], vectors: Iterable[Vector], dimensions: int | None) -> list[Vector]:
@@ -36,8 +35,7 @@ def align(texts: Sequence[str], vectors: Iterable[Vector], dimensions: int | Non
     given = list(vectors)
     length = len(given[0]) if given else dimensions
     if length is None and texts:
-        msg = f"all {len(texts)} texts are empty, and how long a vector is is not known yet"
-        raise EmbeddingError(msg)
+        raise EmbeddingError(f"all {len(texts)} texts are empty, and how long a vector is is not known yet")
     remaining = iter(given)
     return [[0.0] * (length or 0) if is_blank(text) else next(remaining) for text in texts]
 
@@ -57,11 +55,9 @@ def check_vectors(vectors: object, *, count: int, model: str, dimensions: int | 
     try:
         answer = [[float(x) for x in vector] for vector in vectors]  # type: ignore[attr-defined]
     except (TypeError, ValueError) as error:
-        msg = f"{model} gave {type(error).__name__} instead of lists of numbers"
-        raise EmbeddingError(msg) from None
+        raise EmbeddingError(f"{model} gave {type(error).__name__} instead of lists of numbers") from None
     if len(answer) != count:
-        msg = f"{model} gave {len(answer)} vectors for {count} texts"
-        raise EmbeddingError(msg)
+        raise EmbeddingError(f"{model} gave {len(answer)} vectors for {count} texts")
     expected = dimensions if dimensions is not None else (len(answer[0]) if answer else 0)
     for position, vector in enumerate(answer):
         fault = _fault(vector, expected)
@@ -76,11 +72,9 @@ def check_vector(vector: Iterable[float], what: str) -> tuple[float, ...]:
     try:
         values = tuple(map(float, vector))
     except (TypeError, ValueError):
-        msg = f"{what} is no list of numbers, got {type(vector).__name__}"
-        raise EmbeddingError(msg) from None
+        raise EmbeddingError(f"{what} is no list of numbers, got {type(vector).__name__}") from None
     if fault := _fault(values, len(values)):
-        msg = f"{what} is {fault} ({len(values)} dimensions), so nothing can be near to it"
-        raise EmbeddingError(msg)
+        raise EmbeddingError(f"{what} is {fault} ({len(values)} dimensions), so nothing can be near to it")
     return values
 
 

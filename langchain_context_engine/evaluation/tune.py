@@ -11,7 +11,7 @@ import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median_low
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -220,7 +220,13 @@ def suggest(journal: Journal, **options: Any) -> Tuning:
         ConfigError: As `tune`, or a trace cannot be read.
     """
     grades = _by_query(journal.judgments())
-    return tune(_traces_of(journal, grades), grades, **options)
+    traces: list[Context] = []
+    for query, judged in grades.items():
+        # One question may have been asked in several scopes: the latest of a few with a judged candidate.
+        latest = (journal.trace(row.id) for row in journal.traces(_TRACES_TRIED, query=query))
+        found = (context for context in latest if any(c.key in judged for c in context.candidates))
+        traces += itertools.islice(found, 1)
+    return tune(traces, grades, **options)
 
 
 def _by_query(judgments: Judgments | Iterable[Judgment]) -> Judgments:
@@ -242,17 +248,6 @@ def _names(
     for name in names:
         known[name]  # raises for an unknown one
     return names
-
-
-def _traces_of(journal: Journal, judgments: Judgments) -> Iterator[Context]:
-    """Return the latest trace of each judged question that has a judged candidate.
-
-    One question may have been asked in several scopes; a few of its traces are looked at.
-    """
-    for query, grades in judgments.items():
-        latest = (journal.trace(row.id) for row in journal.traces(_TRACES_TRIED, query=query))
-        found = (context for context in latest if any(c.key in grades for c in context.candidates))
-        yield from itertools.islice(found, 1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ Options narrow what was bound before, and never widen it. What leaves is plain J
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -94,18 +94,12 @@ def _both_scopes(bound: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str
 
 def _alternatives(value: Any) -> list[tuple[type, Any]]:
     # With their types, since scopes are compared so: 0 is not False.
-    values: Iterable[Any] = value if isinstance(value, (list, tuple, set, frozenset)) else (value,)
-    return [(type(v), v) for v in values]
-
-
-def _both_filters(bound: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
-    given = [dict(where) for where in (bound, asked) if where]
-    return {"$and": given} if len(given) > 1 else (given[0] if given else {})
+    return [(type(v), v) for v in (value if isinstance(value, (list, tuple, set, frozenset)) else (value,))]
 
 
 _RULES: Mapping[str, Callable[[Any, Any], Any]] = {
     "scope": _both_scopes,
-    "where": _both_filters,
+    "where": lambda bound, asked: {"$and": [bound, asked]} if bound and asked else bound or asked,
     "kinds": lambda bound, asked: tuple(name for name in bound if name in asked),
     "sources": lambda bound, asked: tuple(name for name in bound if name in asked),
     "since": max,

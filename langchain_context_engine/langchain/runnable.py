@@ -204,7 +204,7 @@ def as_node(engine: Builder, *, question: str = "question", key: str = "context"
         ConfigError: A value is wrong, or (calling) there is no question.
     """
     asked = RunnableLambda(partial(_question_of, question), name="question")
-    kept = RunnableLambda(partial(_as_update, key), name="update")
+    kept: Runnable[Context, Any] = RunnableLambda(lambda context: {key: context.to_dict()}, name="update")
     return asked | ContextRunnable(engine, **bound) | kept
 
 
@@ -216,10 +216,6 @@ def _question_of(key: str, state: Mapping[str, Any]) -> str:
     if not isinstance(value, str):
         raise ConfigError(f"the state has no question under {key!r}: a text or messages")
     return value
-
-
-def _as_update(key: str, context: Context) -> dict[str, Any]:
-    return {key: context.to_dict()}
 
 
 class ContextRetriever(BaseRetriever):

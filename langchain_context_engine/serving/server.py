@@ -323,19 +323,19 @@ async def _told(request: Request, error: Any) -> Response:
         code = _CODES.get(error.status_code, "refused")
         return refused(error.status_code, code, str(error.detail), error.headers)
     if isinstance(error, RequestValidationError):
-        return refused(400, "invalid_request", "; ".join(map(_problem, error.errors()[:3])))
+        told = []
+        for fault in error.errors()[:3]:
+            place = ".".join(str(part) for part in fault["loc"][1:])
+            if fault["type"] == "extra_forbidden":
+                told.append(f"unknown field {place[:80]!r}; a field is written as in /openapi.json")
+            else:
+                told.append(f"{place or 'the body'}: {fault['msg']}")
+        return refused(400, "invalid_request", "; ".join(told))
     # Its message may name sources, paths or other people's settings.
     _LOGGER.warning("%s failed: %s", request.url.path, type(error).__name__)
     if isinstance(error, AllSourcesFailedError):
         return refused(503, "unavailable", "no source could be asked; try again")
     return refused(500, "internal", "the request could not be answered")
-
-
-def _problem(error: Mapping[str, Any]) -> str:
-    place = ".".join(str(part) for part in error["loc"][1:])
-    if error["type"] == "extra_forbidden":
-        return f"unknown field {place[:80]!r}; a field is written as in /openapi.json"
-    return f"{place or 'the body'}: {error['msg']}"
 
 
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")

@@ -136,12 +136,10 @@ def _id_of(document: Any) -> str:
 
 
 def _relevance_of(documents: Sequence[Any]) -> list[float]:
-    scores = [_score_of(document.metadata or {}) for document in documents]
+    said = [document.metadata or {} for document in documents]
+    keys = [next((key for key in SCORE_KEYS if key in metadata), "") for metadata in said]
+    scores = [read_number(as_data(metadata.get(key))) for key, metadata in zip(keys, said, strict=True)]
     known = [score for score in scores if score is not None and 0 <= score <= 1]
     if len(known) == len(documents) and known == sorted(known, reverse=True):
         return known
     return [1 / (1 + rank) for rank in range(len(documents))]
-
-
-def _score_of(metadata: Mapping[str, Any]) -> float | None:
-    return next((read_number(as_data(metadata[key])) for key in SCORE_KEYS if key in metadata), None)

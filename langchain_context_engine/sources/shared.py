@@ -85,14 +85,9 @@ class SharedResources:
         return next(name for name in names if self._named.setdefault(name, own) == own)
 
 
-def is_chroma_function(embeddings: Any) -> bool:
-    """Say whether this is one of Chroma's embedding functions: they take a list of texts, a query too."""
-    return hasattr(embeddings, "build_from_config") and not hasattr(embeddings, "embed_documents")
-
-
 def _embed(embeddings: Any, query: str) -> Iterable[float]:
-    if is_chroma_function(embeddings):
-        (vector,) = embeddings.embed_query([query])
+    if hasattr(embeddings, "build_from_config") and not hasattr(embeddings, "embed_documents"):
+        (vector,) = embeddings.embed_query([query])  # one of Chroma's functions, which take lists
     else:
         vector = embeddings.embed_query(query)
     found: Iterable[float] = vector
