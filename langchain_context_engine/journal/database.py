@@ -13,16 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from langchain_context_engine.errors import ConfigError, ContextEngineError
-from langchain_context_engine.models.locks import awaited_lock
+from langchain_context_engine.models.locks import FORKING
 from langchain_context_engine.models.redact import refusal
 
 _APPLICATION_ID = 0x1CE_C0DE  # Marks the file as ours, so that nobody else's database is written to.
 VERSION = 5
 _BUSY_SECONDS = 5.0
 _TRIM_TO = 0.9
-
-_INSIDE = awaited_lock()
-"""Held by who is inside SQLite: the child of a fork would share what was open, and its locks."""
 
 # Bodies stand apart, so that paging the list reads none of them.
 _TABLES = """
@@ -100,7 +97,7 @@ class Database:
 
     @contextlib.contextmanager
     def _opened(self, what: str) -> Iterator[sqlite3.Connection]:
-        with _INSIDE:
+        with FORKING:
             if self.is_closed:
                 raise ConfigError(f"journal {self.path} is closed")
             if not self.path.is_file():
@@ -133,7 +130,7 @@ class Database:
                 missing = f"cannot be made: there is no folder {self.path.parent}"
                 told = "is a folder" if self.path.is_dir() else missing
                 raise ConfigError(f"journal {self.path} {told}; give the path of a file in a folder there is")
-            with _INSIDE:
+            with FORKING:
                 os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
                 uri = f"{self.path.resolve().as_uri()}?mode=rw"
                 connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
@@ -156,7 +153,7 @@ def _is_empty(path: Path) -> bool:
     Setting `auto_vacuum` writes that page in a step of its own: another process may see it, or be killed
     after it. (https://www.sqlite.org/fileformat2.html: the number of pages stands at 28.)
     """
-    with _INSIDE, path.open("rb") as file:
+    with FORKING, path.open("rb") as file:
         header = file.read(32)
     return not header or (header.startswith(b"SQLite format 3\0") and int.from_bytes(header[28:]) == 1)
 

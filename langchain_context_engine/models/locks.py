@@ -10,7 +10,6 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 _LOCKS: weakref.WeakSet[ForkSafeLock] = weakref.WeakSet()
-_AWAITED: list[threading.RLock] = []
 
 
 class ForkSafeLock:
@@ -53,34 +52,21 @@ class ForkSafeLock:
             self._forget()
 
 
-def awaited_lock() -> threading.RLock:
-    """Return a lock that a fork waits for: it guards what takes locks that are not ours, as an import does.
+FORKING = threading.RLock()
+"""A lock that a fork waits for: held by who is in what takes locks that are not ours, an import or SQLite.
 
-    The thread that holds it may fork all the same.
-    """
-    lock = threading.RLock()
-    _AWAITED.append(lock)
-    return lock
-
-
-def _wait_for_all() -> None:
-    for lock in _AWAITED:
-        lock.acquire()
-
-
-def _release_all() -> None:
-    for lock in reversed(_AWAITED):
-        lock.release()
+The thread that holds it may fork all the same.
+"""
 
 
 def _renew_all() -> None:
-    _release_all()
+    FORKING.release()
     for lock in list(_LOCKS):
         lock.renew()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_wait_for_all, after_in_parent=_release_all, after_in_child=_renew_all)
+    os.register_at_fork(before=FORKING.acquire, after_in_parent=FORKING.release, after_in_child=_renew_all)
 
 
 Value = TypeVar("Value")

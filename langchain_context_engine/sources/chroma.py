@@ -65,7 +65,7 @@ class CollectionSource:
         name: str | None,
         kind: str | None,
         fields: Mapping[str, str] | None,
-        shared: SharedResources | None,
+        shared: SharedResources | None = None,
     ) -> None:
         self._handle = CollectionHandle(collection)
         self._shared = shared or SharedResources()

@@ -39,7 +39,6 @@ from langchain_context_engine.search.scoring import LexicalQuery
 from langchain_context_engine.search.segment import facet
 from langchain_context_engine.search.snapshot import Snapshot
 from langchain_context_engine.sources.chroma import CollectionSource
-from langchain_context_engine.sources.shared import SharedResources
 from langchain_context_engine.text.matches import densest, mark_matches, match_spans
 from langchain_context_engine.text.trigrams import TrigramIndex
 from langchain_context_engine.text.truncate import Extractive, keep_start
@@ -331,9 +330,8 @@ class FileSource(CollectionSource):
         is_pinned: bool = False,
         titled_by: Sequence[str] = (),
         fields: Mapping[str, str] | None = None,
-        shared: SharedResources | None = None,
     ) -> None:
-        super().__init__(collection, name, "file", fields, shared)
+        super().__init__(collection, name, "file", fields)
         self.find = find
         self.limit = limit
         self.kind_always = kind_always

@@ -114,11 +114,11 @@ def what_would_it_take(context: Context, key: Key, engine: Any = None, *, second
         return Changes(found, untried)
 
 
-def budget_that_admits(context: Context, key: Key, *, seconds: float = 2.0) -> Change | None:
+def budget_that_admits(context: Context, key: Key) -> Change | None:
     """Return the change of the budget that admits a candidate; None where none is found or provable."""
     try:
         with reading(context):
-            search = _search(context, key, None, seconds)
+            search = _search(context, key, None, 2.0)
             return None if search is None else next(search.budget(), None)
     except (ConfigError, _TimeIsUpError):  # a part was a function of the caller's: nothing can be proved
         return None
