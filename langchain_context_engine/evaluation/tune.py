@@ -25,7 +25,7 @@ from langchain_context_engine.evaluation.evaluate import markdown_table
 from langchain_context_engine.evaluation.metrics import Interval, ndcg, paired_bootstrap
 from langchain_context_engine.evaluation.quality import RELEVANT_FROM, K
 from langchain_context_engine.journal.values import HIGHEST_GRADE, Judgment, check_grade
-from langchain_context_engine.models.types import Key, Ranked
+from langchain_context_engine.models.types import Key
 from langchain_context_engine.pipeline.rank import rank
 from langchain_context_engine.ranking.signals import SIGNALS
 from langchain_context_engine.trace.assemble import Parts, order
@@ -260,9 +260,18 @@ class JudgedTrace:
 
     def score(self, metric: Metric, weights: Mapping[str, float] | None = None) -> float:
         """Return the metric of the ranking that some weights give, or the present ones."""
-        items = self._order(self.parts if weights is None else replace(self.parts, weights=weights))
-        standing = [self._grade(item) for item in items]
-        return metric.score(standing, [*standing, *self._elsewhere(items)])
+        parts = self.parts if weights is None else replace(self.parts, weights=weights)
+        standing, elsewhere = self.graded(parts)
+        return metric.score([*standing.values()], [*standing.values(), *elsewhere])
+
+    def graded(self, parts: Parts) -> tuple[dict[Key, int], list[int]]:
+        """Return the grade of each candidate that a ranking leaves, best first, and those of the rest."""
+        items = order(self.context.candidates, self.context.request, parts).items
+        named = {item.key: (item.key, *item.also_in) for item in items}
+        # A survivor has the best grade of those that it stands for.
+        standing = {key: max(self.grades.get(each, 0) for each in names) for key, names in named.items()}
+        there = {each for names in named.values() for each in names}
+        return standing, [grade for key, grade in self.grades.items() if key not in there]
 
     def signals(self, names: Sequence[str]) -> Numbers:
         """Return the raw value of each signal (rows) for every candidate, in the engine's order."""
@@ -273,22 +282,6 @@ class JudgedTrace:
         )
         raw = {item.key: item.signals for item in ranking.items}
         return np.array([[raw[c.key][name] for c in candidates] for name in names], dtype=float)
-
-    def survivors(self) -> tuple[dict[Key, int], list[int]]:
-        """Return the grade of each candidate that is no duplicate now, and the grades of the rest."""
-        items = self._order(replace(self.parts, min_score=None))
-        return {item.key: self._grade(item) for item in items}, self._elsewhere(items)
-
-    def _order(self, parts: Parts) -> tuple[Ranked, ...]:
-        return order(self.context.candidates, self.context.request, parts).items
-
-    def _grade(self, item: Ranked) -> int:
-        # A survivor has the best grade of those that it stands for.
-        return max(self.grades.get(key, 0) for key in (item.key, *item.also_in))
-
-    def _elsewhere(self, items: Sequence[Ranked]) -> list[int]:
-        there = {key for item in items for key in (item.key, *item.also_in)}
-        return [grade for key, grade in self.grades.items() if key not in there]
 
 
 def judged_traces(
@@ -362,7 +355,7 @@ class Search:
         )
         self._tables = []
         for trace, values in zip(traces, raw, strict=True):
-            survivors, elsewhere = trace.survivors()
+            survivors, elsewhere = trace.graded(replace(trace.parts, min_score=None))
             there = [place for place, c in enumerate(trace.context.candidates) if c.key in survivors]
             grades = np.array([survivors[trace.context.candidates[place].key] for place in there])
             self._tables.append((values[:, there], grades, [*grades, *elsewhere]))

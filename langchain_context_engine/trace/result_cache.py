@@ -101,11 +101,11 @@ class ResultCache:
             pattern: Those whose key contains this text (a thread's or a user's id, a word of the
                 question), or of which `pattern(key, context)` is true; None is all.
         """
-
-        def is_meant(key: str, context: Context) -> bool:
-            return pattern in key if isinstance(pattern, str) else pattern is None or pattern(key, context)
-
-        chosen = [key for key, entry in list(self._entries.items()) if is_meant(key, entry[0])]
+        chosen = [
+            key
+            for key, (context, *_) in list(self._entries.items())
+            if (pattern in key if isinstance(pattern, str) else pattern is None or pattern(key, context))
+        ]
         return sum(self._entries.pop(key, None) is not None for key in chosen)
 
 
