@@ -16,10 +16,9 @@ from typing import Any
 
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.models.types import Candidate, Key, Ranked, Reason, Verdict
+from langchain_context_engine.models.types import Key, Ranked, Reason, Verdict
 from langchain_context_engine.pipeline.rank import rank, scale_weights
 from langchain_context_engine.pipeline.thresholds import Threshold
-from langchain_context_engine.ranking.signals import Signal
 from langchain_context_engine.trace.assemble import assemble, order
 from langchain_context_engine.trace.context import Context, reading
 from langchain_context_engine.trace.explain import name
@@ -144,8 +143,7 @@ class _Search:
         parts = self.config.parts()
         # Whether the question is held in doubt changes no passage, unless a doubtful answer is emptied.
         below = parts.doubtful_below if parts.is_empty_when_doubtful else 0.0
-        signals = {signal: _asked_once(one) for signal, one in parts.signals.items()}
-        self.parts = replace(parts, signals=signals, doubtful_below=below, unsure_below=0.0)
+        self.parts = replace(parts, doubtful_below=below, unsure_below=0.0)
         # The order is the same for every budget and every k.
         self.ordered = None if context.parts else order(context.candidates, context.request, self.parts)
         self.began, self.seconds = time.monotonic(), seconds
@@ -225,52 +223,43 @@ class _Search:
             return
         names = list(dict.fromkeys((*now, *self.parts.signals)))
         equal = dict.fromkeys(names, 1 / len(names))  # so that each has all its values
+        context, parts = self.context, self.parts
         ranked = rank(
-            self.context.candidates,
-            self.context.request,
-            signals=self.parts.signals,
-            weights=equal,
-            fusion=self.parts.fusion,
+            context.candidates, context.request, signals=parts.signals, weights=equal, fusion=parts.fusion
         ).items
         for signal in _signals_that_differ(ranked):
-            if not (weights := self._nearest(now, signal, ranked)):
-                continue
-            if latest:
+            weights = next(filter(self._admits_weights, self._better(now, signal, ranked)), None)
+            if weights is not None and latest:
                 yield from self._change("weights", _LATEST, _told(weights), {"weights": weights})
-            else:
+            elif weights is not None:
                 before, after = float(now.get(signal, 0.0)), weights[signal]
                 yield from self._change(f"weights.{signal}", before, after, {"weights": weights})
 
-    def _nearest(
+    def _better(
         self, now: Mapping[str, float], signal: str, ranked: Sequence[Ranked]
-    ) -> dict[str, float] | None:
-        """Return the weights with that of one signal changed so that they admit, the nearest that was tried.
+    ) -> Iterator[dict[str, float]]:
+        """Yield the weights with that of one signal changed that rank the candidate better, nearest first."""
 
-        Where the candidate stands under other weights is known without a replay.
-        """
-        mine = next((item for item in ranked if item.key == self.key), None)
-        if mine is None:
-            return None
+        def place(weights: Mapping[str, float]) -> tuple[int, float]:
+            scaled = scale_weights(weights, self.parts.signals.__getitem__)
+            scores = {item.key: sum(w * item.signals[n] for n, w in scaled.items()) for item in ranked}
+            mine = scores[self.key]
+            return sum(score > mine for score in scores.values()), -mine
+
         before = float(now.get(signal, 0.0))
-
-        def scaled(weight: float) -> Mapping[str, float]:
-            return scale_weights({**now, signal: weight}, self.parts.signals.__getitem__)
-
-        def place(weight: float) -> tuple[int, float]:
-            weights = scaled(weight)
-            scores = [sum(w * item.signals[n] for n, w in weights.items()) for item in (mine, *ranked)]
-            return sum(score > scores[0] for score in scores), -scores[0]
-
         others = any(weight for name, weight in now.items() if name != signal)
-        for weight in sorted((w for w in _WEIGHTS_TRIED if w or others), key=lambda w: abs(w - before)):
-            if place(weight) >= place(before):
-                continue
-            if self._is_over():
-                raise _TimeIsUpError
-            parts = replace(self.parts, weights=scaled(weight))
-            if self._has(assemble(self.context.candidates, self.context.request, parts)):
-                return {**now, signal: weight}
-        return None
+        if any(item.key == self.key for item in ranked):
+            for weight in sorted(_WEIGHTS_TRIED, key=lambda weight: abs(weight - before)):
+                weights = {**now, signal: weight}
+                if (weight or others) and place(weights) < place(now):
+                    yield weights
+
+    def _admits_weights(self, weights: Mapping[str, float]) -> bool:
+        if self._is_over():
+            raise _TimeIsUpError
+        scaled = scale_weights(weights, self.parts.signals.__getitem__)
+        parts = replace(self.parts, weights=scaled)
+        return self._has(assemble(self.context.candidates, self.context.request, parts))
 
     def _least(self, field: str, now: int, *guesses: int) -> Iterator[Change]:
         """Yield the least number above the present one that is found to admit.
@@ -340,19 +329,6 @@ class _Search:
 
     def _has(self, context: Context) -> bool:
         return any(passage.key == self.key for passage in context.passages)
-
-
-def _asked_once(signal: Signal) -> Signal:
-    """Return a signal that is worked out once for one trace, which is tried many times."""
-    given: dict[tuple[Key, ...], Sequence[float]] = {}
-
-    def values(candidates: Sequence[Candidate], request: ContextRequest) -> Sequence[float]:
-        keys = tuple(candidate.key for candidate in candidates)
-        if keys not in given:
-            given[keys] = signal(candidates, request)
-        return given[keys]
-
-    return values
 
 
 def _signals_that_differ(ranked: Sequence[Ranked]) -> tuple[str, ...]:
