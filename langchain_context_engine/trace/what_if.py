@@ -21,7 +21,7 @@ from langchain_context_engine.pipeline.rank import rank, scale_weights
 from langchain_context_engine.pipeline.thresholds import Threshold
 from langchain_context_engine.trace.assemble import assemble, order
 from langchain_context_engine.trace.context import Context, reading
-from langchain_context_engine.trace.explain import name
+from langchain_context_engine.trace.explain import Names
 from langchain_context_engine.trace.replay import config_of, replay
 
 _UNREACHABLE = frozenset({Reason.INVALID, Reason.EMPTY, Reason.FILTERED, Reason.EXCLUDED, Reason.OVER_LIMIT})
@@ -311,7 +311,7 @@ class _Search:
             told += f" ({' '.join(f'--weight {n}={w:g}' for n, w in settings['weights'].items())})"
         if leaves:
             others = f" and {len(leaves) - 1} more" if len(leaves) > 1 else ""
-            told += f"; {name(leaves[0], self.context)}{others} would leave"
+            told += f"; {Names(self.context).name(leaves[0])}{others} would leave"
         yield Change(
             setting=setting,
             before=before,
