@@ -45,13 +45,10 @@ _OPPOSITES = {"$ne": "$eq", "$nin": "$in", "$not_contains": "$contains"}
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One test of one key.
+    """One test of one metadata key.
 
-    Attributes:
-        key: The metadata key.
-        operator: `$in` (equal to any), `$at` (the same instant as any), `$exists`, `$contains`,
-            or a comparison.
-        values: What is compared with; one value except for `$in` and `$at`.
+    The operator is `$in` (equal to any), `$at` (the same instant as any), `$exists`, `$contains`, or a
+    comparison; there is one value except for `$in` and `$at`.
     """
 
     key: str

@@ -19,12 +19,7 @@ _OPENAI_MODELS = "text-embedding-"
 
 
 class Memory(NamedTuple):
-    """What a collection remembers of its embedder.
-
-    Attributes:
-        model: The model's name, "" where nothing says it.
-        dimension: Length of its vectors, None for an empty collection.
-    """
+    """What a collection remembers of its embedder: "" where nothing says it, None where it is empty."""
 
     model: str
     dimension: int | None

@@ -104,14 +104,7 @@ def ndcg(grades: Sequence[float], ideal: Iterable[float] | None = None, k: int =
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A difference of means with its confidence interval.
-
-    Attributes:
-        difference: Mean of the second less mean of the first.
-        low: Lower end of the interval.
-        high: Upper end.
-        pairs: How many pairs it rests on.
-    """
+    """The mean of the second less that of the first, with its confidence interval, over so many pairs."""
 
     difference: float
     low: float

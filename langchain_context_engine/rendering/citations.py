@@ -184,11 +184,7 @@ def _keyed(passages: Sequence[Passage], avoid: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class CitationStyle:
-    """Gives passages, in text order, their markers.
-
-    Attributes:
-        mark: Makes them for some passages, none that stands in some texts.
-    """
+    """Gives passages, in text order, their markers; `mark` makes them, none that stands in some texts."""
 
     mark: Callable[[Sequence[Passage], Iterable[str]], list[str]]
 

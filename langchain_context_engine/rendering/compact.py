@@ -28,12 +28,9 @@ SUMMARY_PROMPT = (
 
 
 class CompactResult(NamedTuple):
-    """A text that fits: "" where nothing does.
+    """A text that fits, "" where nothing does; whether the compactor wrote it, and what went wrong, if anything.
 
-    Attributes:
-        text: What is left.
-        is_compacted: The compactor wrote it; otherwise it is the original or the beginning of it.
-        warning: What went wrong, without anything of what an error said; "" if nothing did.
+    What it did not write is the original or its beginning. The warning has nothing of what an error said.
     """
 
     text: str

@@ -106,12 +106,7 @@ class _RefusedError(Exception):
 
 
 class _Tools:
-    """What the tools do, with the latest contexts that were given, by id.
-
-    Args:
-        engine: What builds the contexts.
-        bound: What holds for every call.
-    """
+    """What the tools do, with the latest contexts that were given, by id; `bound` holds for every call."""
 
     def __init__(self, engine: Builder, bound: ContextRequest) -> None:
         self._engine = engine

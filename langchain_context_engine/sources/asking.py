@@ -33,12 +33,10 @@ OPENING_SECONDS = 15.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """The sources of an engine, bound to what they share.
+    """The sources of an engine in its order, bound to what they share.
 
-    Attributes:
-        sources: In the engine's order.
-        scope_keys: What every request's scope must name.
-        feels_usage: Usage carries weight, so the journal is asked for it.
+    `scope_keys` are what every request's scope must name; `feels_usage`: usage carries weight, so that the
+    journal is asked for it.
     """
 
     sources: tuple[Any, ...]
@@ -77,13 +75,11 @@ class Asking:
                 raise UnknownNameError("source", name, known)
 
     def limit_of(self, request: ContextRequest, usual: int | None, tokens: int) -> int:
-        """Return how many candidates a source may offer.
-
-        Where neither the request nor the settings say: the more the larger the budget is, and at least `k`.
+        """Return how many candidates a source may offer, at least `k`.
 
         Args:
             request: The question.
-            usual: What the settings say, or None.
+            usual: What the settings say; None: the more the larger the budget is.
             tokens: The budget.
         """
         if request.limit is not None:

@@ -62,9 +62,8 @@ class QueryVectors:
 class SharedResources:
     """What the sources of one engine share, so that nothing is done or kept twice.
 
-    Attributes:
-        query_vectors: Embeds each query once for all sources with one embedder.
-        lexical: The indexes of words of all hybrid sources, whose scores compare.
+    `query_vectors` embeds each query once for all sources with one embedder; `lexical` are the indexes of
+    words of all hybrid sources, whose scores compare.
 
     Args:
         index_dir: A folder for the indexes of words; None keeps them beside the stores, see `folder_of`.
