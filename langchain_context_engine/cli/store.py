@@ -8,13 +8,13 @@ import hashlib
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.cli import embedders, output
-from langchain_context_engine.cli.process import CommandFailedError, working_on
+from langchain_context_engine.cli.process import INTERRUPTED, CommandFailedError, working_on
 from langchain_context_engine.errors import ContextEngineError, SourceError, UnknownNameError
 from langchain_context_engine.models.redact import NO_RIGHT, disk_trouble
 
@@ -63,34 +63,39 @@ class Store:
         """What is being indexed into it, or was when somebody interrupted it."""
         return tuple(path.read_text(encoding="utf-8") for path in self.folder.glob(f"{_UNFINISHED}*"))
 
-    def begin(self) -> tuple[ClientAPI, Callable[[], None]]:
-        """Return a client as `create` does, and what takes back a store that is made by that."""
+    @contextlib.contextmanager
+    def filling(self, path: Path) -> Iterator[ClientAPI]:
+        """Lend a client to index a folder or file by, and mark the store as unfinished meanwhile.
+
+        The mark stays where the run is killed or interrupted. One that is refused leaves nothing: no
+        mark, no empty collection, no new store.
+        """
         made = None if self.exists else self.chroma_path if self.folder.exists() else self.folder
         client = self.create()
-
-        def forget() -> None:
+        before = {str(each.name) for each in client.list_collections()}
+        whole = str(path.absolute())
+        mark = self.folder / f"{_UNFINISHED}{hashlib.blake2b(os.fsencode(whole), digest_size=6).hexdigest()}"
+        was_marked = mark.exists()
+        mark.write_text(whole, encoding="utf-8", errors="replace")
+        try:
+            yield client
+        except ContextEngineError:
+            if not was_marked:
+                mark.unlink(missing_ok=True)
+            for each in collections_of(client):
+                if each.name not in before and not each.count():
+                    client.delete_collection(each.name)
             if made is not None:
                 client.clear_system_cache()  # of what is deleted here
                 shutil.rmtree(made, ignore_errors=True)
-
-        return client, forget
-
-    @contextlib.contextmanager
-    def filling(self, path: Path) -> Iterator[None]:
-        """Mark the store as unfinished while a folder or file is indexed into it.
-
-        The mark is left by what kills or interrupts the run, and goes with one that ends or is refused.
-        """
-        whole = str(path.absolute())
-        mark = self.folder / f"{_UNFINISHED}{hashlib.blake2b(os.fsencode(whole), digest_size=6).hexdigest()}"
-        was_there = mark.exists()
-        mark.write_text(whole, encoding="utf-8", errors="replace")
-        try:
-            yield
-        except ContextEngineError:
-            if not was_there:
-                mark.unlink(missing_ok=True)
             raise
+        except KeyboardInterrupt as error:
+            count = sum(each.count() for each in collections_of(client))
+            raise CommandFailedError(
+                f"interrupted; {output.counted(count, 'record')} stand in {self.folder}, not all of {path};"
+                f" the next run goes on: context-engine index {path}",
+                exit_code=INTERRUPTED,
+            ) from error
         mark.unlink(missing_ok=True)
 
     def create(self) -> ClientAPI:

@@ -28,7 +28,7 @@ SUMMARY_PROMPT = (
 
 
 class CompactResult(NamedTuple):
-    """A text that fits, "" where nothing does; whether the compactor wrote it, and what went wrong, if anything.
+    """A text that fits, "" where nothing does; whether the compactor wrote it; what went wrong, if anything.
 
     What it did not write is the original or its beginning. The warning has nothing of what an error said.
     """

@@ -11,6 +11,7 @@ import pytest
 
 from langchain_context_engine import ConfigError, Context
 from langchain_context_engine.cli import main
+from langchain_context_engine.cli.process import CommandFailedError
 from langchain_context_engine.cli.store import Store
 from tests.cli.conftest import process
 from tests.ingest_builders import git, write_files
@@ -293,7 +294,7 @@ def test_what_is_no_store_is_one_line_and_none_is_made_by_asking(tmp_path, fails
 
 def test_the_mark_of_an_unfinished_store_stays_where_a_run_was_interrupted_and_goes_with_the_next(tmp_path):
     store = Store(tmp_path)
-    with pytest.raises(KeyboardInterrupt), store.filling(tmp_path / "a"):
+    with pytest.raises(CommandFailedError, match="the next run goes on"), store.filling(tmp_path / "a"):
         raise KeyboardInterrupt
     for path in ("a", "b"):
         with pytest.raises(ConfigError), store.filling(tmp_path / path):
