@@ -10,7 +10,7 @@ answers is checked here again, so every source filters alike.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from numbers import Real
@@ -129,12 +129,15 @@ def matcher(condition: Filter) -> Matcher:
     """Return what tells whether a record's metadata pass a filter. A missing key equals nothing but None."""
     if isinstance(condition, (AllOf, AnyOf)):
         tests = [matcher(part) for part in condition.parts]
-        return tests[0] if len(tests) == 1 else _joined(tests, is_all=isinstance(condition, AllOf))
+        if len(tests) == 1:
+            return tests[0]
+        holds = all if isinstance(condition, AllOf) else any
+        return lambda metadata: holds(test(metadata) for test in tests)
     if isinstance(condition, Not):
         test = matcher(condition.part)
         return lambda metadata: not test(metadata)
-    key, holds = condition.key, _test(condition)
-    return lambda metadata: (value := metadata.get(key)) is not None and holds(value)
+    key, is_met = condition.key, _test(condition)
+    return lambda metadata: (value := metadata.get(key)) is not None and is_met(value)
 
 
 def check_filters(request: ContextRequest) -> None:
@@ -236,16 +239,6 @@ def _comparison(condition: Condition) -> dict[str, Any] | None:
     # Chroma cuts a fraction off before it compares it with whole numbers, so the bound is widened.
     whole = math.floor(bound) if operator in {"$gt", "$gte"} else math.ceil(bound)
     return {condition.key: {operator: whole if whole == bound else float(whole)}}
-
-
-def _joined(tests: Sequence[Matcher], *, is_all: bool) -> Matcher:
-    def test(metadata: Mapping[str, Any]) -> bool:
-        for each in tests:
-            if each(metadata) is not is_all:
-                return not is_all
-        return is_all
-
-    return test
 
 
 def _read_entry(key: Any, value: Any) -> Filter:
