@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
-    except Exception as error:
+    except Exception as error:  # whatever it is, a command ends with one line
         if os.environ.get("CONTEXT_ENGINE_TRACEBACK"):
             raise
         if message := told(error):
