@@ -783,7 +783,7 @@ def _places(candidates: Sequence[Candidate], ranker: RankingFunction, options: R
     try:
         needed = [p for p in inspect.signature(ranker).parameters.values() if p.default is p.empty]
         ranked = list(ranker(list(results), options) if len(needed) > 1 else ranker(list(results)))
-    except Exception as error:  # a function of the caller's may raise anything
+    except Exception as error:
         raise ConfigError(f"ranker {name!r} failed: {safe_message(error)}") from error
     for rank, result in enumerate(ranked):
         if id(result) not in place:

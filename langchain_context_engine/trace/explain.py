@@ -200,6 +200,11 @@ def rows(context: Context, ranked: Sequence[Ranked] = ()) -> list[Row]:
     return sorted(found, key=lambda row: (row.place is None, row.place or 0, row.key))
 
 
+def final_decisions(context: Context) -> dict[Key, Decision]:
+    """Return the one final decision of every candidate."""
+    return context.final_decisions()
+
+
 def explain(context: Context, key: Key | str | None = None) -> str:
     """Return why each candidate is in the text or not; or of one candidate, step by step.
 
