@@ -17,7 +17,7 @@ from langchain_context_engine.text.differences import Difference
 from langchain_context_engine.text.matches import match_spans
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.trace.context import Context
-from langchain_context_engine.trace.explain import Names
+from langchain_context_engine.trace.explain import Names, how_alike
 
 _LONGEST_STRUCK, _ENDS = 240, 80
 
@@ -136,7 +136,7 @@ def duplicate_pairs(context: Context) -> list[tuple[Key, Key, str]]:
     many = Counter(of.values())
     found = []
     for key, winner in of.items():
-        told, details = names.how_alike(final[key]), final[key].details
+        told, details = how_alike(final[key], context, names), final[key].details
         rules = [
             name.replace("_", " ") for name, rule in DEDUPE_RULES.items() if repr(rule) == details.get("rule")
         ]
