@@ -206,7 +206,7 @@ class Store:
         try:
             # In full: Chroma takes two folders for one where their relative paths are the same.
             return chromadb.PersistentClient(path=str(self.chroma_path.absolute()))
-        except (ChromaError, sqlite3.Error, OSError, RuntimeError, TypeError, ValueError) as error:
+        except (ChromaError, sqlite3.Error, LookupError, OSError, RuntimeError, ValueError) as error:
             # Whatever is raised here, from Rust or SQLite, it is the folder that cannot be opened.
             raise CommandFailedError(f"Chroma cannot open {self.chroma_path}: {self._why(error)}") from error
         finally:
