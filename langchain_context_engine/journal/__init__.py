@@ -359,12 +359,7 @@ class Journal:
         for trace_id, at, context in batch:
             try:
                 encoded.append(traces.encode(trace_id, at, context, self.max_bytes // 2))
-            except (
-                LookupError,
-                RuntimeError,
-                TypeError,
-                ValueError,
-            ) as error:  # costs itself alone
+            except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
                 self._writer.fail(error, 1)
         lost = self.dropped + self.failed
         with self._database.writing() as connection:
