@@ -177,14 +177,15 @@ class CachedEmbeddings(Embeddings):
         return [key for key in self._store.yield_keys() if key.startswith(self._prefix)]
 
     def _embed(self, texts: list[str], role: str, call: Call) -> list[Vector]:
-        flights, land = self._claimed(texts, role, call)
-        land()
+        flights, mine = self._claimed(texts, role)
+        self._land(mine, call)
         return self._in_order(texts, role, {key: flight.result() for key, flight in flights.items()})
 
     async def _aembed(self, texts: list[str], role: str, call: Call) -> list[Vector]:
-        flights, land = self._claimed(texts, role, call)
-        # A thread of its own: of a pool's many would wait their turn, and ask anew after a failure.
-        threading.Thread(target=land, daemon=True).start()
+        flights, mine = self._claimed(texts, role)
+        if mine:
+            # A thread of its own: of a pool's many would wait their turn, and ask anew after a failure.
+            threading.Thread(target=self._land, args=(mine, call), daemon=True).start()
         found = {key: await asyncio.wrap_future(flight) for key, flight in flights.items()}
         return self._in_order(texts, role, found)
 
@@ -193,22 +194,19 @@ class CachedEmbeddings(Embeddings):
         spoken = (list(found[self.key(text, role=role)]) for text in texts if not is_blank(text))
         return align(texts, spoken, self.dimensions)
 
-    def _claimed(
-        self, texts: list[str], role: str, call: Call
-    ) -> tuple[dict[str, Future[Vector]], Callable[[], None]]:
-        """Return the flights that bring each vector, and what lands those that nobody else does."""
+    def _claimed(self, texts: list[str], role: str) -> tuple[dict[str, Future[Vector]], dict[str, str]]:
+        """Return the flights that bring each vector, and by key the texts of those that nobody else lands."""
         flights, mine = dict[str, Future[Vector]](), dict[str, str]()
+        wanted = {self.key(text, role=role): text for text in texts if not is_blank(text)}
         with self._lock:
-            for key, text in {
-                self.key(text, role=role): text for text in texts if not is_blank(text)
-            }.items():
+            for key, text in wanted.items():
                 if key not in self._flights:
                     mine[key] = text
                     self._flights[key] = Future()
                     # From here on the cancellation of one who waits does not reach the others.
                     self._flights[key].set_running_or_notify_cancel()
                 flights[key] = self._flights[key]
-        return flights, lambda: self._land(mine, call)
+        return flights, mine
 
     def _land(self, wanted: Mapping[str, str], call: Call) -> None:
         """Land flights with what is known or is now embedded, or with what that raises."""
