@@ -23,9 +23,9 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         demo = load_demo(folder)
-        collections = (demo.memories, demo.chat, demo.experiences, demo.code, demo.commits, demo.docs)
+        found = demo.collections.values()
         engine = ContextEngine(
-            sources=[ChromaSource(collection, embeddings=demo.embeddings) for collection in collections],
+            sources=[ChromaSource(collection, embeddings=demo.embeddings) for collection in found],
             scope_keys=("workspace_id",),
             timeout_seconds=30,
             limit=15,

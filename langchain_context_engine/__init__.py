@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from langchain_context_engine.config import EngineConfig
-    from langchain_context_engine.embeddings import CachedEmbeddings, LocalEmbeddings, OpenAIEmbeddings
+    from langchain_context_engine.embeddings.cache import CachedEmbeddings
+    from langchain_context_engine.embeddings.local import LocalEmbeddings
+    from langchain_context_engine.embeddings.openai import OpenAIEmbeddings
     from langchain_context_engine.engine import ContextEngine
     from langchain_context_engine.errors import (
         AllSourcesFailedError,
@@ -39,7 +41,9 @@ _HOMES = {
     "trace.context": ("Context",),
     "trace.diff": ("diff",),
     "trace.replay": ("replay",),
-    "embeddings": ("CachedEmbeddings", "LocalEmbeddings", "OpenAIEmbeddings"),
+    "embeddings.cache": ("CachedEmbeddings",),
+    "embeddings.local": ("LocalEmbeddings",),
+    "embeddings.openai": ("OpenAIEmbeddings",),
     "engine": ("ContextEngine",),
     "journal": ("Journal",),
     "langchain.runnable": ("ContextRetriever", "ContextRunnable"),

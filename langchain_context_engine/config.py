@@ -68,7 +68,7 @@ FUNCTION = "function:"
 PART = "part"
 """The key under which a part's name stands in data, beside its settings."""
 
-CLASSES: Mapping[str, type] = {
+PARTS: Mapping[str, Any] = {
     "recency": Recency,
     "stated": Stated,
     "keyword": Keyword,
@@ -83,18 +83,15 @@ CLASSES: Mapping[str, type] = {
     "extract": Extractive,
     "at_least": AtLeast,
     "cut": Cut,
+    **{
+        name: part
+        for known in (SIGNALS, TRUNCATORS, ORDERS, CITATION_STYLES)
+        for name, part in known.items()
+        if not dataclasses.is_dataclass(part)
+    },
 }
-"""Parts that have settings, by name."""
+"""Parts by the name that stands for them in data: classes, which have settings, and functions."""
 
-FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    name: part
-    for known in (SIGNALS, TRUNCATORS, ORDERS, CITATION_STYLES)
-    for name, part in known.items()
-    if not dataclasses.is_dataclass(part)
-}
-"""Parts that have none, by the name that a setting may give them."""
-
-_NAME_OF = {part: name for name, part in CLASSES.items()}
 _ONLY_EQUAL = 101.0
 """A similarity that no two different texts reach."""
 
@@ -127,11 +124,7 @@ class Registry(dict[str, T]):
             raise UnknownNameError(self.kind, name, self) from None
 
     def register(self, name: str, item: T) -> None:
-        """Add a part, or replace one that was added before.
-
-        Raises:
-            ConfigError: The name is not a non-empty string, or is built in.
-        """
+        """Add a part, or replace one that was added before."""
         if not isinstance(name, str) or not name:
             raise ConfigError(f"a {self.kind} needs a name, got {name!r}")
         if name in self._reserved:
@@ -244,9 +237,9 @@ def as_data(value: Any) -> Any:
         return sorted((as_data(item) for item in value), key=repr)
     if isinstance(value, TokenCounter) and isinstance(value.given, str):
         return value.given
-    if name := next((name for name, part in FUNCTIONS.items() if part is value), None):
+    name = next((name for name, part in PARTS.items() if part is value or part is type(value)), None)
+    if PARTS.get(name or "") is value:
         return {PART: name}
-    name = _NAME_OF.get(type(value))
     is_data = dataclasses.is_dataclass(value) and not isinstance(value, type)
     if name is None and (callable(value) or not is_data):
         return FUNCTION + _part_name(value)
@@ -260,20 +253,14 @@ def _part_name(part: Any) -> str:
     """Return the name of a function, or of an object's class with its settings; without addresses."""
     if dataclasses.is_dataclass(part) and not isinstance(part, type):
         shown = ((one.name, getattr(part, one.name)) for one in dataclasses.fields(part) if one.repr)
-        return (
-            f"{type(part).__qualname__}({', '.join(f'{name}={as_data(value)!r}' for name, value in shown)})"
-        )
+        told = ", ".join(f"{name}={as_data(value)!r}" for name, value in shown)
+        return f"{type(part).__qualname__}({told})"
     owner = part if hasattr(part, "__qualname__") else type(part)
     return f"{owner.__module__}.{owner.__qualname__}"
 
 
 def from_data(value: Any) -> Any:
-    """Return a setting with the parts that stand in it as data made again; other values are as they were.
-
-    Raises:
-        UnknownNameError: There is no part of that name, or it has no such setting.
-        ConfigError: A part holds a function, which data cannot.
-    """
+    """Return a setting with the parts that stand in it as data made again; other values are as they were."""
     if not (isinstance(value, Mapping) and isinstance(value.get(PART), str)):
         if isinstance(value, Mapping):
             return {key: from_data(item) for key, item in value.items()}
@@ -281,9 +268,8 @@ def from_data(value: Any) -> Any:
     if is_function(value):
         raise ConfigError(f"part {value[PART]!r} holds a function, which cannot be read from data")
     given = {key: from_data(item) for key, item in value.items() if key != PART}
-    known: Registry[Any] = Registry("part", {**CLASSES, **FUNCTIONS})
-    part = known[value[PART]]
-    return part if value[PART] in FUNCTIONS and not given else _made(part, given)
+    part = Registry("part", PARTS)[value[PART]]
+    return _made(part, given) if given or isinstance(part, type) else part
 
 
 def is_function(described: Any) -> bool:

@@ -10,7 +10,7 @@ answers is checked here again, so every source filters alike.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from numbers import Real
@@ -45,13 +45,10 @@ _OPPOSITES = {"$ne": "$eq", "$nin": "$in", "$not_contains": "$contains"}
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One test of one key.
+    """One test of one metadata key.
 
-    Attributes:
-        key: The metadata key.
-        operator: `$in` (equal to any), `$at` (the same instant as any), `$exists`, `$contains`,
-            or a comparison.
-        values: What is compared with; one value except for `$in` and `$at`.
+    The operator is `$in` (equal to any), `$at` (the same instant as any), `$exists`, `$contains`, or a
+    comparison; there is one value except for `$in` and `$at`.
     """
 
     key: str
@@ -102,16 +99,7 @@ def all_of(*filters: Filter) -> Filter:
 
 
 def read_where(where: Mapping[str, Any] | None) -> Filter:
-    """Return the filter that a Chroma-style `where` means; None and `{}` are no filter.
-
-    Raises:
-        ConfigError: An operator is unknown, or a value cannot be compared so.
-
-    Example:
-        >>> is_wanted = matcher(read_where({"n": {"$gt": 1, "$lt": 3}, "created_at": {"$lt": "2024-06-01"}}))
-        >>> is_wanted({"n": 2, "created_at": 1714550400}), is_wanted({"n": 2, "created_at": 1717200000})
-        (True, False)
-    """
+    """Return the filter that a Chroma-style `where` means; None and `{}` are no filter."""
     if where is None:
         return EVERYTHING
     if not isinstance(where, Mapping):
@@ -123,9 +111,6 @@ def read_scope(scope: Mapping[str, Any] | None) -> Filter:
     """Return the filter that a scope means: each key present, its value equal with its type.
 
     0 is not False and "1" is not 1; a list means any of, an empty one nothing.
-
-    Raises:
-        ScopeError: A value is None, a mapping or anything else than strings, numbers, booleans.
     """
     parts: list[Filter] = []
     for key, given in (scope or {}).items():
@@ -144,20 +129,19 @@ def matcher(condition: Filter) -> Matcher:
     """Return what tells whether a record's metadata pass a filter. A missing key equals nothing but None."""
     if isinstance(condition, (AllOf, AnyOf)):
         tests = [matcher(part) for part in condition.parts]
-        return tests[0] if len(tests) == 1 else _joined(tests, is_all=isinstance(condition, AllOf))
+        if len(tests) == 1:
+            return tests[0]
+        holds = all if isinstance(condition, AllOf) else any
+        return lambda metadata: holds(test(metadata) for test in tests)
     if isinstance(condition, Not):
         test = matcher(condition.part)
         return lambda metadata: not test(metadata)
-    key, holds = condition.key, _test(condition)
-    return lambda metadata: (value := metadata.get(key)) is not None and holds(value)
+    key, is_met = condition.key, _test(condition)
+    return lambda metadata: (value := metadata.get(key)) is not None and is_met(value)
 
 
 def check_filters(request: ContextRequest) -> None:
-    """Read a request's scope and where, so that a mistake in them is told before anything is asked.
-
-    Raises:
-        ConfigError: See `read_where` and `read_scope`.
-    """
+    """Read a request's scope and where, so that a mistake in them is told before anything is asked."""
     if request.scope:
         read_scope(request.scope)
     if request.where:
@@ -173,17 +157,9 @@ def scope_test(request: ContextRequest) -> CandidateTest:
     """Return what tells whether a request may know of a candidate: it matches the scope and is not deleted.
 
     What is not in scope leaves no trace at all.
-
-    Raises:
-        ScopeError: See `read_scope`.
     """
     test = matcher(all_of(Not(HIDDEN), read_scope(request.scope))) if request.scope else _IS_SHOWN
     return lambda candidate: test(candidate.metadata)
-
-
-def passes(candidate: Candidate, request: ContextRequest) -> bool:
-    """Tell whether a candidate in scope passes the request's filters: see `filter_test`."""
-    return filter_test(request)(candidate)
 
 
 def filter_test(request: ContextRequest) -> CandidateTest:
@@ -191,9 +167,6 @@ def filter_test(request: ContextRequest) -> CandidateTest:
 
     These are `where`, `kinds`, `since` and `until` (an undated record fails both), `min_confidence`
     (a record that states none counts as 0.5) and `conversation_id`. What is pinned passes them all.
-
-    Raises:
-        ConfigError: See `read_where`.
     """
     tests: list[CandidateTest] = []
     if request.where:
@@ -212,10 +185,6 @@ def filter_test(request: ContextRequest) -> CandidateTest:
             lambda c: (told := c.metadata.get("conversation_id")) is not None and str(told) == wanted
         )
     return lambda candidate: candidate.is_pinned or all(test(candidate) for test in tests)
-
-
-def _said(value: Any) -> tuple[str, ...]:
-    return () if value is None else (str(value),)
 
 
 def _confidence(candidate: Candidate) -> float:
@@ -270,16 +239,6 @@ def _comparison(condition: Condition) -> dict[str, Any] | None:
     # Chroma cuts a fraction off before it compares it with whole numbers, so the bound is widened.
     whole = math.floor(bound) if operator in {"$gt", "$gte"} else math.ceil(bound)
     return {condition.key: {operator: whole if whole == bound else float(whole)}}
-
-
-def _joined(tests: Sequence[Matcher], *, is_all: bool) -> Matcher:
-    def test(metadata: Mapping[str, Any]) -> bool:
-        for each in tests:
-            if each(metadata) is not is_all:
-                return not is_all
-        return is_all
-
-    return test
 
 
 def _read_entry(key: Any, value: Any) -> Filter:

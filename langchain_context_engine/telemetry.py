@@ -20,8 +20,8 @@ A Prometheus exporter shows them as `context_engine_assembly_duration_seconds` a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
+from contextlib import ExitStack, contextmanager
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -44,34 +44,27 @@ def stage_span(name: str) -> Iterator[Span]:
 
     An exception passes through; the span is marked as an error with the exception's type only, since
     a message may quote a text or a secret.
-
-    Example:
-        >>> with stage_span("collect"):
-        ...     answer = 6 * 7
-        >>> answer
-        42
     """
+    opened = _tracer().start_as_current_span(
+        f"context_engine.{name}", record_exception=False, set_status_on_exception=False
+    )
+    with opened as span, ExitStack() as ending:
+        ending.push(partial(_mark, span))
+        yield span
+
+
+def _mark(span: Span, kind: type[BaseException] | None, *_: object) -> None:
     from opentelemetry.trace import Status, StatusCode
 
-    with _tracer().start_as_current_span(
-        f"context_engine.{name}", record_exception=False, set_status_on_exception=False
-    ) as span:
-        try:
-            yield span
-        except BaseException as error:
-            span.set_attribute("error.type", type(error).__name__)
-            span.set_status(Status(StatusCode.ERROR))
-            raise
+    if kind is not None:
+        span.set_attribute("error.type", kind.__name__)
+        span.set_status(Status(StatusCode.ERROR))
 
 
 def record_context(context: Any) -> None:
     """Record one answer, a `Context`, on the instruments that the module's docstring lists.
 
     The whole is its timings' `total`, or else their sum.
-
-    Example:
-        >>> from langchain_context_engine import Context
-        >>> record_context(Context(text="hello", tokens=1, budget=10, timings={"collect": 1.5}))
     """
     stages = {name: milliseconds / 1000 for name, milliseconds in context.timings.items()}
     total = stages.pop("total", None)
@@ -87,11 +80,7 @@ def record_context(context: Any) -> None:
 
 
 def record_cache(name: str, *, is_hit: bool) -> None:
-    """Count one look-up in a cache, for example in that of embeddings.
-
-    Example:
-        >>> record_cache("embeddings", is_hit=True)
-    """
+    """Count one look-up in a cache, for example in that of embeddings."""
     _cache_lookups().add(1, {"cache": name, "hit": is_hit})
 
 

@@ -12,9 +12,9 @@ from langchain_context_engine.errors import ConfigError, ScopeError, UnknownName
 from langchain_context_engine.filters import (
     EVERYTHING,
     check_filters,
+    filter_test,
     in_scope,
     matcher,
-    passes,
     read_scope,
     read_where,
     to_chroma,
@@ -191,7 +191,7 @@ def test_a_scope_that_is_no_plain_value_is_refused(value):
     ],
 )
 def test_a_request_filters_by_each_of_its_fields(fields, asked, expected):
-    assert passes(a_candidate(**fields), a_request(**asked)) is expected
+    assert filter_test(a_request(**asked))(a_candidate(**fields)) is expected
 
 
 VALUES = st.sampled_from([0, 1, -1, 2, 0.5, 1.0, 1.5, -0.5, True, False, "a", "1", ""])

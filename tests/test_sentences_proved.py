@@ -14,7 +14,7 @@ from langchain_context_engine.models.types import Reason, Verdict
 from langchain_context_engine.pipeline.selection import Diversity
 from langchain_context_engine.rendering.templates import TEMPLATES
 from langchain_context_engine.text.similarity import Wording, ratio
-from langchain_context_engine.trace.explain import explain, final_decisions, rows
+from langchain_context_engine.trace.explain import explain, rows
 from langchain_context_engine.trace.replay import ranking
 from langchain_context_engine.trace.what_if import what_would_it_take
 from tests.builders import ListSource, a_candidate
@@ -129,11 +129,11 @@ def test_a_reason_is_no_more_where_what_it_names_is_lifted(traces):
     for seed, context in enumerate(traces):
         again = replay(context)
         assert again.text == context.text
-        told = final_decisions(context)
-        assert all(final_decisions(again)[key] == told[key] for key in told if told[key].stage != "collect")
+        told = context.final_decisions()
+        assert all(again.final_decisions()[key] == told[key] for key in told if told[key].stage != "collect")
         for reason in {decision.reason for decision in told.values()}:
             settings = lifted(context, reason)
-            others = final_decisions(replay(context, **settings)) if settings else {}
+            others = replay(context, **settings).final_decisions() if settings else {}
             assert not any(
                 others[key].reason is reason for key in told if settings and told[key].reason is reason
             ), (seed, reason)
@@ -145,7 +145,7 @@ def test_what_is_told_of_a_fate_is_so(traces):
         texts = {candidate.key: candidate.text for candidate in context.candidates}
         shown = {passage.key: passage for passage in context.passages}
         for row in rows(context, ranking(context)):
-            decision = final_decisions(context)[row.key]
+            decision = context.final_decisions()[row.key]
             assert row.sentence.startswith("in") == (row.key in shown)
             if said := ROOM.search(row.sentence):
                 assert int(said["left"].replace(",", "")) < int(said["needed"].replace(",", ""))
@@ -163,7 +163,7 @@ def test_what_would_admit_a_candidate_does_so(traces):
     """Promise 12; min_score from 0.2 to 0.115321 was printed of a candidate that scores .11532051."""
     proved = 0
     for context in traces[::ASKED_OF]:
-        fates = final_decisions(context).items()
+        fates = context.final_decisions().items()
         out = [key for key, d in fates if d.verdict is Verdict.DROPPED and d.stage != "collect"][:1]
         for key in out:
             for change in what_would_it_take(context, key):

@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Until the store is open nothing is garbage: looking for some is a tenth of the time to start.
         gc.disable()
     os.environ.setdefault("ANONYMIZED_TELEMETRY", "False")
-    warnings.showwarning = _show_warning
+    warnings.showwarning = lambda message, *_, **__: output.warn(message)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="replace")
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
-    except Exception as error:
+    except Exception as error:  # whatever it is, a command ends with one line
         if os.environ.get("CONTEXT_ENGINE_TRACEBACK"):
             raise
         if message := told(error):
@@ -118,7 +118,3 @@ def _print_version(is_wanted: bool) -> None:
 
         output.write_text(version("langchain-context-engine"))
         raise typer.Exit
-
-
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    output.warn(message)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,14 +20,12 @@ from langchain_context_engine.cli.options import (
     StoreOption,
     Texts,
 )
-from langchain_context_engine.cli.process import INTERRUPTED, CommandFailedError, give_back, share_memory
+from langchain_context_engine.cli.process import CommandFailedError, give_back, share_memory
 from langchain_context_engine.cli.store import DEFAULT_STORE, Store, collections_of, store_to_fill
-from langchain_context_engine.errors import ConfigError, ContextEngineError
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.metadata import read_pairs
 
 if TYPE_CHECKING:
-    from chromadb.api import ClientAPI
-
     from langchain_context_engine.ingest import IndexReport
 
 _JSON_LINES = frozenset({".jsonl", ".ndjson"})
@@ -88,9 +86,8 @@ def index(
     }
     fields = {target: str(field) for target, field in read_pairs("--field", mapping).items()}
     embedder = embedders.embedder(embeddings)
-    client = home.client_for_dry_run() if is_dry else home.create()
-    filling = contextlib.nullcontext() if is_dry else _filling(home, path, client)
-    with filling, output.progress_bar("indexing") as on_progress:
+    filling = contextlib.nullcontext(home.client_for_dry_run()) if is_dry else home.filling(path)
+    with filling as client, output.progress_bar("indexing") as on_progress:
         chosen["on_progress"] = on_progress
         if path.is_dir():
             chosen |= {"include": include or (), "exclude": exclude or (), "max_commits": max_commits}
@@ -121,27 +118,6 @@ def prepare(*, store: StoreOption = DEFAULT_STORE, collection: CollectionsOption
         _read_words(found, show)
     for each in found:
         output.write_text(f"{each.name}: {index_state(each)}")
-
-
-@contextlib.contextmanager
-def _filling(home: Store, path: Path, client: ClientAPI) -> Iterator[None]:
-    """Say what stands where a run is interrupted, and leave no empty collection where it is refused."""
-    before = {str(each.name) for each in client.list_collections()}
-    try:
-        with home.filling(path):
-            yield
-    except ContextEngineError:
-        for each in collections_of(client):
-            if each.name not in before and not each.count():
-                client.delete_collection(each.name)
-        raise
-    except KeyboardInterrupt as error:
-        count = sum(each.count() for each in collections_of(client))
-        raise CommandFailedError(
-            f"interrupted; {output.counted(count, 'record')} stand in {home.folder}, not all of {path};"
-            f" the next run goes on: context-engine index {path}",
-            exit_code=INTERRUPTED,
-        ) from error
 
 
 def _read_words(collections: Iterable[Any], show: Callable[..., None]) -> None:

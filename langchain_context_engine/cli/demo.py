@@ -62,7 +62,7 @@ def demo(
             output.write_text(f"→ {asked.shows}")
         if root is not None:
             nexts.append(("…", loaded.workspace_id))
-            if loaded.commits.count():
+            if loaded.collections["commits"].count():
                 own = {"scope": {"workspace_id": loaded.workspace_id}, "sources": ("commits",)}
                 context = engine.build(REPOSITORY_QUESTION, budget=400, **own)
                 _tell(f"And of {loaded.repository.name}: {REPOSITORY_QUESTION}", context)

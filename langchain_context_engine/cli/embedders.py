@@ -19,12 +19,7 @@ _OPENAI_MODELS = "text-embedding-"
 
 
 class Memory(NamedTuple):
-    """What a collection remembers of its embedder.
-
-    Attributes:
-        model: The model's name, "" where nothing says it.
-        dimension: Length of its vectors, None for an empty collection.
-    """
+    """What a collection remembers of its embedder: "" where nothing says it, None where it is empty."""
 
     model: str
     dimension: int | None
@@ -42,7 +37,8 @@ def remembered(collection: Any) -> Memory:
 
 def embedder(name: str = AUTO) -> Embeddings:
     """Return the embedder of a name: `local`, `openai`, `openai:MODEL`, or `auto`, the first that works."""
-    from langchain_context_engine.embeddings import LocalEmbeddings, OpenAIEmbeddings
+    from langchain_context_engine.embeddings.local import LocalEmbeddings
+    from langchain_context_engine.embeddings.openai import OpenAIEmbeddings
 
     kind, _, model = name.partition(":")
     if kind == AUTO and find_spec("wordllama") is not None:
@@ -81,7 +77,7 @@ def _of_model(known: Memory, collection_name: str) -> Embeddings | StaticEmbeddi
     if known.model == StaticEmbeddings.model:
         return StaticEmbeddings()
     if known.model.startswith(_OPENAI_MODELS):
-        from langchain_context_engine.embeddings import OpenAIEmbeddings
+        from langchain_context_engine.embeddings.openai import OpenAIEmbeddings
 
         # ada-002 has one length, and refuses to be asked for it.
         length = None if known.model == "text-embedding-ada-002" else known.dimension

@@ -119,12 +119,7 @@ def app_path() -> Path:
 
 
 def inspect_command(app: Path, *, port: int = DEFAULT_PORT, opens_browser: bool = True) -> list[str]:
-    """Return the command that starts the inspector, whose app is `app_path()` or lies beside it.
-
-    Example:
-        >>> inspect_command(Path("app.py"))[1:5]
-        ['-m', 'streamlit', 'run', 'app.py']
-    """
+    """Return the command that starts the inspector, whose app is `app_path()` or lies beside it."""
     own = {"server.port": str(port), "server.headless": "false" if opens_browser else "true"}
     flags = [
         f"--{name}={one}"

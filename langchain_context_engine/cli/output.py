@@ -22,22 +22,12 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]
 
 
 def without_controls(text: str) -> str:
-    r"""Return a text that cannot command the terminal: control characters become U+FFFD.
-
-    Example:
-        >>> without_controls("a\x1b[2Jb")
-        'a�[2Jb'
-    """
+    """Return a text that cannot command the terminal: control characters become U+FFFD."""
     return _CONTROLS.sub("\ufffd", text)
 
 
 def counted(number: int, what: str) -> str:
-    """Return a number of things in words.
-
-    Example:
-        >>> counted(1, "record"), counted(2000, "record")
-        ('1 record', '2,000 records')
-    """
+    """Return a number of things in words."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 

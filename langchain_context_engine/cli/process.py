@@ -43,12 +43,7 @@ class CommandFailedError(ContextEngineError):
 
 
 def exit_code_of(error: BaseException) -> int:
-    """Return the exit code for an error: what the user wrote is wrong, or what they asked failed.
-
-    Example:
-        >>> exit_code_of(ConfigError("unknown template")), exit_code_of(CommandFailedError("no store"))
-        (2, 1)
-    """
+    """Return the exit code for an error: what the user wrote is wrong, or what they asked failed."""
     code = getattr(error, "exit_code", None)
     if isinstance(code, int):
         return code
@@ -61,14 +56,7 @@ def working_on(folder: Path | None) -> None:
 
 
 def told(error: Exception) -> str:
-    """Return an error as one line with a next step, without what another library says; "" where all is said.
-
-    Example:
-        >>> told(OSError(28, "No space left on device"))
-        'the disk is full: free some space and run this again; what was written before stands'
-        >>> told(ModuleNotFoundError("No module named 'typer'", name="typer"))
-        'this needs typer: pip install "langchain-context-engine[cli]"'
-    """
+    """Return an error as one line with a next step, in our own words; "" where all is said."""
     if isinstance(error, ContextEngineError):
         return one_line(str(error))
     if hasattr(error, "format_message"):  # the command line could not be parsed

@@ -6,13 +6,15 @@ import contextlib
 import gc
 import hashlib
 import os
+import shutil
+import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.cli import embedders, output
-from langchain_context_engine.cli.process import CommandFailedError, working_on
+from langchain_context_engine.cli.process import INTERRUPTED, CommandFailedError, working_on
 from langchain_context_engine.errors import ContextEngineError, SourceError, UnknownNameError
 from langchain_context_engine.models.redact import NO_RIGHT, disk_trouble
 
@@ -62,21 +64,38 @@ class Store:
         return tuple(path.read_text(encoding="utf-8") for path in self.folder.glob(f"{_UNFINISHED}*"))
 
     @contextlib.contextmanager
-    def filling(self, path: Path) -> Iterator[None]:
-        """Mark the store as unfinished while a folder or file is indexed into it.
+    def filling(self, path: Path) -> Iterator[ClientAPI]:
+        """Lend a client to index a folder or file by, and mark the store as unfinished meanwhile.
 
-        The mark is left by what kills or interrupts the run, and goes with one that ends or is refused.
+        The mark stays where the run is killed or interrupted. One that is refused leaves nothing: no
+        mark, no empty collection, no new store.
         """
+        made = None if self.exists else self.chroma_path if self.folder.exists() else self.folder
+        client = self.create()
+        before = {str(each.name) for each in client.list_collections()}
         whole = str(path.absolute())
         mark = self.folder / f"{_UNFINISHED}{hashlib.blake2b(os.fsencode(whole), digest_size=6).hexdigest()}"
-        was_there = mark.exists()
+        was_marked = mark.exists()
         mark.write_text(whole, encoding="utf-8", errors="replace")
         try:
-            yield
+            yield client
         except ContextEngineError:
-            if not was_there:
+            if not was_marked:
                 mark.unlink(missing_ok=True)
+            for each in collections_of(client):
+                if each.name not in before and not each.count():
+                    client.delete_collection(each.name)
+            if made is not None:
+                client.clear_system_cache()  # of what is deleted here
+                shutil.rmtree(made, ignore_errors=True)
             raise
+        except KeyboardInterrupt as error:
+            count = sum(each.count() for each in collections_of(client))
+            raise CommandFailedError(
+                f"interrupted; {output.counted(count, 'record')} stand in {self.folder}, not all of {path};"
+                f" the next run goes on: context-engine index {path}",
+                exit_code=INTERRUPTED,
+            ) from error
         mark.unlink(missing_ok=True)
 
     def create(self) -> ClientAPI:
@@ -181,13 +200,14 @@ class Store:
 
     def _client(self) -> ClientAPI:
         import chromadb
+        from chromadb.errors import ChromaError
 
         working_on(self.folder)
         try:
             # In full: Chroma takes two folders for one where their relative paths are the same.
             return chromadb.PersistentClient(path=str(self.chroma_path.absolute()))
-        except Exception as error:
-            # Whatever Chroma raises here, from Rust or SQLite, it is the folder that cannot be opened.
+        except (ChromaError, sqlite3.Error, LookupError, OSError, RuntimeError, ValueError) as error:
+            # Whatever is raised here, from Rust or SQLite, it is the folder that cannot be opened.
             raise CommandFailedError(f"Chroma cannot open {self.chroma_path}: {self._why(error)}") from error
         finally:
             if not gc.isenabled():  # in a process of a command: what is loaded by now stays to its end

@@ -6,29 +6,15 @@ The data stand in `data/`; what shows them is a command.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from langchain_context_engine.errors import ConfigError
 
 if TYPE_CHECKING:
     from langchain_context_engine.embeddings.local import LocalEmbeddings
     from langchain_context_engine.ingest.report import OnProgress
-
-__all__ = [
-    "COMPANY",
-    "DEMO_QUESTIONS",
-    "NEXT_QUESTIONS",
-    "WORKSPACE_ID",
-    "DemoCollections",
-    "DemoQuestion",
-    "create_demo_repository",
-    "load_demo",
-    "require_demo",
-]
 
 COMPANY = (
     "Harbor is a company that does not exist: six people who make the software of small marinas, for\n"
@@ -39,23 +25,17 @@ COMPANY = (
 """Who the demo's questions are about."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DemoQuestion:
-    """A question and what its answer shows.
-
-    Attributes:
-        question: What is asked.
-        shows: One sentence: what to look at in the context and its explanation.
-        budget: Tokens.
-        scope: Whose records may be seen.
-        key_id: The id of the record that the answer turns on.
-    """
+class DemoQuestion(NamedTuple):
+    """A question in a budget, and one sentence that says what to look at in its answer."""
 
     question: str
     shows: str
     budget: int
-    scope: Mapping[str, str] = field(default_factory=lambda: {"workspace_id": "harbor"})
-    key_id: str = ""
+
+    @property
+    def scope(self) -> dict[str, str]:
+        """Whose records may be seen."""
+        return {"workspace_id": WORKSPACE_ID}
 
 
 DEMO_QUESTIONS: tuple[DemoQuestion, ...] = (
@@ -64,14 +44,12 @@ DEMO_QUESTIONS: tuple[DemoQuestion, ...] = (
         shows="The same rule was noted in almost the same words: it stands in the context once, the other is "
         "dropped as its duplicate and named as such. Lantern's own rule is out of scope and nowhere.",
         budget=400,
-        key_id="m-invoice-day",
     ),
     DemoQuestion(
         question="Why did the payout import fail in January, and what did we change?",
         shows="A small budget: it holds what failed and what was changed, and the explanation says how many "
         "tokens were left when the next best had its turn.",
         budget=120,
-        key_id="m-payout-incident",
     ),
     DemoQuestion(
         question="What did we decide most recently: Paddle or Stripe?",
@@ -79,7 +57,6 @@ DEMO_QUESTIONS: tuple[DemoQuestion, ...] = (
         "since the question asks for the most recent, the newer one leads; the commit that carried it out "
         "follows.",
         budget=400,
-        key_id="m-provider-stripe",
     ),
 )
 
@@ -98,35 +75,23 @@ _OF_REPOSITORY = ("code", "commits", "docs")
 _MAX_COMMITS = 1000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DemoCollections:
-    """What the demo asks: six Chroma collections, what embedded them, and the repository behind three.
+class Demo(NamedTuple):
+    """What the demo asks: collections by name, what embedded them, and the repository behind three of them.
 
-    Attributes:
-        workspace_id: Whose the repository's records are.
-        written: Records that were written, and `unchanged`, those that stood already.
+    `workspace_id` is whose the repository's records are; of all records so many were written, and so many
+    stood already.
     """
 
-    client: Any
+    collections: dict[str, Any]
     embeddings: LocalEmbeddings
     repository: Path
     workspace_id: str
     written: int
     unchanged: int
-    memories: Any
-    chat: Any
-    experiences: Any
-    code: Any
-    commits: Any
-    docs: Any
 
 
 def require_demo() -> None:
-    """Refuse where the demo cannot run.
-
-    Raises:
-        ConfigError: The extra `local` is missing; the message says what to install.
-    """
+    """Refuse where the demo cannot run: the extra `local` is missing."""
     from langchain_context_engine.embeddings.local import LocalEmbeddings
 
     LocalEmbeddings()
@@ -134,7 +99,7 @@ def require_demo() -> None:
 
 def load_demo(
     directory: str | Path, repository: str | Path | None = None, on_progress: OnProgress | None = None
-) -> DemoCollections:
+) -> Demo:
     """Build the demo's persistent Chroma collections, or bring them up to date, without a network.
 
     Args:
@@ -162,44 +127,23 @@ def load_demo(
     embeddings = LocalEmbeddings()
     reports = []
     for name, kind in _KINDS.items():
+        told: dict[str, Any] = {"metadata": {"kind": kind}, "on_progress": on_progress}
         with as_file(files("langchain_context_engine.demo").joinpath("data", f"{name}.jsonl")) as path:
-            reports.append(
-                index_jsonl(
-                    path,
-                    name,
-                    client,
-                    embeddings,
-                    metadata={"kind": kind},
-                    delete_missing=True,
-                    on_progress=on_progress,
-                )
-            )
+            reports.append(index_jsonl(path, name, client, embeddings, delete_missing=True, **told))
     for collection in client.list_collections():  # what an earlier demo made of another repository
         indexed = (collection.metadata or {}).get("indexed_folder")
         if collection.name in _OF_REPOSITORY and indexed != str(root):
             delete_collection(client, collection.name)
-    reports.append(
-        index_repository(
-            root,
-            client,
-            embeddings,
-            prefix="",
-            max_commits=_MAX_COMMITS,
-            metadata={"workspace_id": workspace_id},
-            on_progress=on_progress,
-        )
-    )
-    return DemoCollections(
-        client=client,
+    told = {"metadata": {"workspace_id": workspace_id}, "on_progress": on_progress}
+    reports.append(index_repository(root, client, embeddings, prefix="", max_commits=_MAX_COMMITS, **told))
+    names = (*_KINDS, *_OF_REPOSITORY)
+    return Demo(
+        collections={name: client.get_or_create_collection(name, embedding_function=None) for name in names},
         embeddings=embeddings,
         repository=root,
         workspace_id=workspace_id,
         written=sum(report.written for report in reports),
         unchanged=sum(report.unchanged for report in reports),
-        **{
-            name: client.get_or_create_collection(name, embedding_function=None)
-            for name in (*_KINDS, *_OF_REPOSITORY)
-        },
     )
 
 

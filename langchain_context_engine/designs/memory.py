@@ -27,7 +27,7 @@ from langchain_core.stores import ByteStore
 
 from langchain_context_engine.config import EngineConfig, Registry
 from langchain_context_engine.designs.shared import EngineSettings, as_source, off_loop
-from langchain_context_engine.embeddings import CachedEmbeddings
+from langchain_context_engine.embeddings.cache import CachedEmbeddings
 from langchain_context_engine.embeddings.vectors import check_vector
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.errors import (

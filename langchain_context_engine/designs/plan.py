@@ -162,7 +162,7 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
 
     def invoke(
         self,
-        input: Mapping[str, Any],  # noqa: A002 - LangChain's name
+        input: Mapping[str, Any],
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> ChatPromptValue:
@@ -171,7 +171,7 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
 
     async def ainvoke(
         self,
-        input: Mapping[str, Any],  # noqa: A002 - LangChain's name
+        input: Mapping[str, Any],
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> ChatPromptValue:

@@ -251,7 +251,7 @@ def count_tools(tools: Iterable[Any], count: Callable[[str], int]) -> int:
     """
     try:
         return sum(count(_as_json(convert_to_openai_tool(tool))) for tool in tools)
-    except Exception as error:
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         raise ConfigError(f"not a tool: {safe_message(error)}") from error
 
 
@@ -274,7 +274,7 @@ def read_messages(messages: Any) -> tuple[BaseMessage, ...]:
 
     try:
         return tuple(convert_to_messages(list(map(readable, given))))
-    except Exception as error:
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         raise ConfigError(f"history holds something that is no message: {safe_message(error)}") from error
 
 

@@ -11,8 +11,9 @@ import time
 import warnings
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any
 
 from langchain_core.embeddings import Embeddings
@@ -176,14 +177,15 @@ class CachedEmbeddings(Embeddings):
         return [key for key in self._store.yield_keys() if key.startswith(self._prefix)]
 
     def _embed(self, texts: list[str], role: str, call: Call) -> list[Vector]:
-        flights, land = self._claimed(texts, role, call)
-        land()
+        flights, mine = self._claimed(texts, role)
+        self._land(mine, call)
         return self._in_order(texts, role, {key: flight.result() for key, flight in flights.items()})
 
     async def _aembed(self, texts: list[str], role: str, call: Call) -> list[Vector]:
-        flights, land = self._claimed(texts, role, call)
-        # A thread of its own: of a pool's many would wait their turn, and ask anew after a failure.
-        threading.Thread(target=land, daemon=True).start()
+        flights, mine = self._claimed(texts, role)
+        if mine:
+            # A thread of its own: of a pool's many would wait their turn, and ask anew after a failure.
+            threading.Thread(target=self._land, args=(mine, call), daemon=True).start()
         found = {key: await asyncio.wrap_future(flight) for key, flight in flights.items()}
         return self._in_order(texts, role, found)
 
@@ -192,22 +194,19 @@ class CachedEmbeddings(Embeddings):
         spoken = (list(found[self.key(text, role=role)]) for text in texts if not is_blank(text))
         return align(texts, spoken, self.dimensions)
 
-    def _claimed(
-        self, texts: list[str], role: str, call: Call
-    ) -> tuple[dict[str, Future[Vector]], Callable[[], None]]:
-        """Return the flights that bring each vector, and what lands those that nobody else does."""
+    def _claimed(self, texts: list[str], role: str) -> tuple[dict[str, Future[Vector]], dict[str, str]]:
+        """Return the flights that bring each vector, and by key the texts of those that nobody else lands."""
         flights, mine = dict[str, Future[Vector]](), dict[str, str]()
+        wanted = {self.key(text, role=role): text for text in texts if not is_blank(text)}
         with self._lock:
-            for key, text in {
-                self.key(text, role=role): text for text in texts if not is_blank(text)
-            }.items():
+            for key, text in wanted.items():
                 if key not in self._flights:
                     mine[key] = text
                     self._flights[key] = Future()
                     # From here on the cancellation of one who waits does not reach the others.
                     self._flights[key].set_running_or_notify_cancel()
                 flights[key] = self._flights[key]
-        return flights, lambda: self._land(mine, call)
+        return flights, mine
 
     def _land(self, wanted: Mapping[str, str], call: Call) -> None:
         """Land flights with what is known or is now embedded, or with what that raises."""
@@ -239,22 +238,28 @@ class CachedEmbeddings(Embeddings):
         return vectors
 
     def _read(self, keys: Sequence[str]) -> dict[str, Vector]:
-        try:
+        with self._store_at_its_best():
             raw = zip(keys, self._store.mget(list(keys)), strict=True)
             vectors = {key: vector for key, value in raw if (vector := self._decoded(value)) is not None}
             self._touch(vectors)
-        except Exception as error:  # noqa: BLE001 - stores are anyone's and raise anything
-            self._warn(error)
-            return {}
-        return vectors
+            return vectors
+        return {}
 
     def _write(self, vectors: Mapping[str, Vector]) -> None:
-        try:
+        with self._store_at_its_best():
             now = time.time()
             self._store.mset([(key, _encoded(vector, now)) for key, vector in vectors.items()])
             self._touch(vectors)
+
+    @contextmanager
+    def _store_at_its_best(self) -> Iterator[None]:
+        try:
+            yield
         except Exception as error:  # noqa: BLE001 - stores are anyone's and raise anything
-            self._warn(error)
+            if not self._has_warned:
+                self._has_warned = True
+                told = f"the store of embeddings failed, so texts are embedded anew: {safe_message(error)}"
+                warnings.warn(told, stacklevel=2)
 
     def _touch(self, keys: Iterable[str]) -> None:
         """Note that keys were used, and delete those that are now beyond `max_size`."""
@@ -280,14 +285,6 @@ class CachedEmbeddings(Embeddings):
             return array(code.decode("ascii"), raw[_HEADER.size :]).tolist()
         except (ValueError, TypeError):
             return None  # cut short or not ours: embedded anew, and then written over
-
-    def _warn(self, error: Exception) -> None:
-        if not self._has_warned:
-            self._has_warned = True
-            warnings.warn(
-                f"the store of embeddings failed, so texts are embedded anew: {safe_message(error)}",
-                stacklevel=2,
-            )
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is under way."""

@@ -15,7 +15,7 @@ from langchain_context_engine.embeddings.vectors import Vector, align, check_vec
 from langchain_context_engine.errors import ConfigError, EmbeddingError
 from langchain_context_engine.models.freeze import clean_text
 from langchain_context_engine.models.redact import safe_message
-from langchain_context_engine.text.tokens import TokenCounter, resolve_tokenizer
+from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.text.truncate import keep_start
 
 if TYPE_CHECKING:
@@ -105,24 +105,29 @@ class OpenAIEmbeddings(Embeddings):
         Raises:
             EmbeddingError: The server failed, or its answer is unusable.
         """
+        from openai import OpenAIError
+
         asked = {"dimensions": self.dimensions} if self._asks_dimensions else {}
         vectors: list[Vector] = []
         for batch in self._batches(texts):
             try:
                 answer = self._client().embeddings.create(model=self.model, input=batch, **asked)  # type: ignore[arg-type]
-            except Exception as error:  # noqa: BLE001 - the SDK and its transport raise many kinds
+            except (OpenAIError, OSError, ValueError) as error:
                 raise EmbeddingError(f"{self.model}: {safe_message(error)}") from None
             vectors += self._read(answer, len(batch))
         return align(texts, vectors, self.dimensions)
 
     def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        count = resolve_tokenizer("auto")
+        count, most = resolve_tokenizer("auto"), self.max_text_tokens
         batch: list[str] = []
         total = 0
-        for text in texts:
-            if is_blank(text):
-                continue
-            kept, tokens = self._fitted(clean_text(text), count)
+        for text in (clean_text(text) for text in texts if not is_blank(text)):
+            kept, tokens = text, count(text)
+            if tokens > most:
+                told = f"a text of {tokens} tokens was cut to {most}, the most that {self.model} reads"
+                warnings.warn(told, stacklevel=3)
+                kept = keep_start(text, most, count)
+                tokens = count(kept)
             if batch and (len(batch) == _MAX_TEXTS or total + tokens > _MAX_REQUEST_TOKENS):
                 yield batch
                 batch, total = [], 0
@@ -130,17 +135,6 @@ class OpenAIEmbeddings(Embeddings):
             total += tokens
         if batch:
             yield batch
-
-    def _fitted(self, text: str, count: TokenCounter) -> tuple[str, int]:
-        tokens = count(text)
-        if tokens <= self.max_text_tokens:
-            return text, tokens
-        kept = keep_start(text, self.max_text_tokens, count)
-        warnings.warn(
-            f"a text of {tokens} tokens was cut to {self.max_text_tokens}, the most that {self.model} reads",
-            stacklevel=4,
-        )
-        return kept, count(kept)
 
     def _read(self, answer: CreateEmbeddingResponse, count: int) -> list[Vector]:
         # Servers may answer in any order: `index` says which text a vector belongs to.

@@ -14,13 +14,10 @@ from typing import TYPE_CHECKING, Any
 from langchain_context_engine.embeddings.vectors import Vector, align, is_blank, refuse_blank
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.freeze import clean_text
-from langchain_context_engine.models.locks import awaited_lock
+from langchain_context_engine.models.locks import FORKING
 
 if TYPE_CHECKING:
     import numpy as np
-
-# A child of a fork in the middle of the import, or of the tokenizer's own loading, would wait for ever.
-_LOADING = awaited_lock()
 
 
 class StaticEmbeddings:
@@ -40,11 +37,7 @@ class StaticEmbeddings:
             raise ConfigError(msg)
 
     def embed_query(self, text: str) -> Vector:
-        """Return the vector of a query.
-
-        Raises:
-            EmbeddingError: The query is empty or only spaces.
-        """
+        """Return the vector of a query."""
         refuse_blank(text)
         return self.embed_documents([text])[0]
 
@@ -71,7 +64,8 @@ def _embed(texts: list[str]) -> list[Vector]:
 
 
 def _load() -> tuple[Any, np.ndarray[Any, Any]]:
-    with _LOADING:
+    # A child of a fork in the middle of the import, or of the tokenizer's own loading, would wait for ever.
+    with FORKING:
         return _loaded()
 
 

@@ -11,24 +11,14 @@ Vector = list[float]
 
 
 def is_blank(text: str) -> bool:
-    r"""Return whether there is nothing to embed: the text is empty or only spaces.
-
-    Example:
-        >>> is_blank(" \n"), is_blank("a")
-        (True, False)
-    """
+    """Return whether there is nothing to embed: the text is empty or only spaces."""
     return not text or text.isspace()
 
 
 def refuse_blank(text: str) -> None:
-    """Raise where a query has nothing to embed.
-
-    Raises:
-        EmbeddingError: The text is empty or only spaces.
-    """
+    """Raise `EmbeddingError` where a query has nothing to embed."""
     if is_blank(text):
-        msg = "the query is empty: there is nothing to embed; skip the search or pass a text"
-        raise EmbeddingError(msg)
+        raise EmbeddingError("the query is empty: there is nothing to embed; skip the search or pass a text")
 
 
 def align(texts: Sequence[str], vectors: Iterable[Vector], dimensions: int | None) -> list[Vector]:
@@ -41,16 +31,11 @@ def align(texts: Sequence[str], vectors: Iterable[Vector], dimensions: int | Non
 
     Raises:
         EmbeddingError: Every text is blank and the dimensions are not known.
-
-    Example:
-        >>> align(["a", "", "b"], [[1.0, 2.0], [3.0, 4.0]], None)
-        [[1.0, 2.0], [0.0, 0.0], [3.0, 4.0]]
     """
     given = list(vectors)
     length = len(given[0]) if given else dimensions
     if length is None and texts:
-        msg = f"all {len(texts)} texts are empty, and how long a vector is is not known yet"
-        raise EmbeddingError(msg)
+        raise EmbeddingError(f"all {len(texts)} texts are empty, and how long a vector is is not known yet")
     remaining = iter(given)
     return [[0.0] * (length or 0) if is_blank(text) else next(remaining) for text in texts]
 
@@ -70,11 +55,9 @@ def check_vectors(vectors: object, *, count: int, model: str, dimensions: int | 
     try:
         answer = [[float(x) for x in vector] for vector in vectors]  # type: ignore[attr-defined]
     except (TypeError, ValueError) as error:
-        msg = f"{model} gave {type(error).__name__} instead of lists of numbers"
-        raise EmbeddingError(msg) from None
+        raise EmbeddingError(f"{model} gave {type(error).__name__} instead of lists of numbers") from None
     if len(answer) != count:
-        msg = f"{model} gave {len(answer)} vectors for {count} texts"
-        raise EmbeddingError(msg)
+        raise EmbeddingError(f"{model} gave {len(answer)} vectors for {count} texts")
     expected = dimensions if dimensions is not None else (len(answer[0]) if answer else 0)
     for position, vector in enumerate(answer):
         fault = _fault(vector, expected)
@@ -85,19 +68,13 @@ def check_vectors(vectors: object, *, count: int, model: str, dimensions: int | 
 
 
 def check_vector(vector: Iterable[float], what: str) -> tuple[float, ...]:
-    """Return a query's vector as floats.
-
-    Raises:
-        EmbeddingError: It is empty, all zero, NaN or infinite, or no vector at all; `what` names it.
-    """
+    """Return a query's vector as floats."""
     try:
         values = tuple(map(float, vector))
     except (TypeError, ValueError):
-        msg = f"{what} is no list of numbers, got {type(vector).__name__}"
-        raise EmbeddingError(msg) from None
+        raise EmbeddingError(f"{what} is no list of numbers, got {type(vector).__name__}") from None
     if fault := _fault(values, len(values)):
-        msg = f"{what} is {fault} ({len(values)} dimensions), so nothing can be near to it"
-        raise EmbeddingError(msg)
+        raise EmbeddingError(f"{what} is {fault} ({len(values)} dimensions), so nothing can be near to it")
     return values
 
 

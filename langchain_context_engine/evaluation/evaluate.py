@@ -291,7 +291,7 @@ class Report:
         return [o for o in self.outcomes if o.budget == budget and category in (None, o.category)]
 
 
-def compare(first: Report, second: Report, budget: int, *, samples: int = 5000, seed: int = 0) -> Interval:
+def compare(first: Report, second: Report, budget: int) -> Interval:
     """Return by how much the second setting's evidence recall is better at a budget.
 
     The questions that both reports have are paired.
@@ -303,9 +303,7 @@ def compare(first: Report, second: Report, budget: int, *, samples: int = 5000, 
     shared = [question for question in before if question in after]
     if not shared:
         raise ConfigError(f"the reports share no answerable question at {budget} tokens")
-    return paired_bootstrap(
-        [before[q] for q in shared], [after[q] for q in shared], samples=samples, seed=seed
-    )
+    return paired_bootstrap([before[q] for q in shared], [after[q] for q in shared])
 
 
 _COLUMNS = {

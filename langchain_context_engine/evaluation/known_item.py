@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from langchain_context_engine.filters import passes
+from langchain_context_engine.filters import filter_test
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.source import SupportsLookup, collection_of
 from langchain_context_engine.models.types import Candidate, Key
@@ -132,7 +132,7 @@ def _kept_out_by(candidate: Candidate, source: Any, request: ContextRequest) -> 
     if candidate.id in request.excluded or candidate.key in request.excluded:
         return "excluded"
     for name in _FILTERS:
-        if not passes(candidate, ContextRequest(**{name: getattr(request, name)})):
+        if not filter_test(ContextRequest(**{name: getattr(request, name)}))(candidate):
             return name
     return ""
 

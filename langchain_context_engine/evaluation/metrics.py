@@ -47,13 +47,7 @@ class _Gold:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The gold of one question, prepared once: of each piece of gold, texts that say it equally well.
-
-    Example:
-        >>> evidence = Evidence.of([["The deadline is 3 May."], ["Ann signs it off.", "Ann approves."]])
-        >>> score_evidence("We agreed: the deadline is 3 May!", evidence).recall
-        0.5
-    """
+    """The gold of one question, prepared once: of each piece of gold, texts that say it equally well."""
 
     golds: tuple[tuple[_Gold, ...], ...]
 
@@ -103,12 +97,6 @@ def ndcg(grades: Sequence[float], ideal: Iterable[float] | None = None, k: int =
 
     Returns:
         0 where nothing relevant exists.
-
-    Example:
-        >>> ndcg([3, 0, 1], k=3) > ndcg([0, 1, 3], k=3)
-        True
-        >>> ndcg([1, 1], ideal=[1, 1])
-        1.0
     """
     best = _gain(sorted(grades if ideal is None else ideal, reverse=True)[:k])
     return _gain(grades[:k]) / best if best else 0.0
@@ -116,14 +104,7 @@ def ndcg(grades: Sequence[float], ideal: Iterable[float] | None = None, k: int =
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A difference of means with its confidence interval.
-
-    Attributes:
-        difference: Mean of the second less mean of the first.
-        low: Lower end of the interval.
-        high: Upper end.
-        pairs: How many pairs it rests on.
-    """
+    """The mean of the second less that of the first, with its confidence interval, over so many pairs."""
 
     difference: float
     low: float
@@ -155,10 +136,6 @@ def paired_bootstrap(
 
     Raises:
         ConfigError: There is no pair, the lengths differ, or `confidence` is out of range.
-
-    Example:
-        >>> paired_bootstrap([0.1, 0.4, 0.3] * 20, [0.3, 0.5, 0.6] * 20).is_real
-        True
     """
     if len(first) != len(second) or not first:
         raise ConfigError(

@@ -11,10 +11,10 @@ import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median_low
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 from langchain_context_engine.config import EngineConfig, Registry
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.evaluation.evaluate import markdown_table
-from langchain_context_engine.evaluation.metrics import Interval, paired_bootstrap
+from langchain_context_engine.evaluation.metrics import Interval, ndcg, paired_bootstrap
+from langchain_context_engine.evaluation.quality import RELEVANT_FROM, K
 from langchain_context_engine.journal.values import HIGHEST_GRADE, Judgment, check_grade
-from langchain_context_engine.models.types import Key, Ranked
+from langchain_context_engine.models.types import Key
 from langchain_context_engine.pipeline.rank import rank
 from langchain_context_engine.ranking.signals import SIGNALS
 from langchain_context_engine.trace.assemble import Parts, order
@@ -48,7 +49,6 @@ Numbers = NDArray[np.float64]
 Point = tuple[float, ...]
 """Trial weights in the order of the signals; their sum is 1."""
 
-K = 10
 _CONFIDENCE = 0.99  # one set of weights was chosen among many: a gain by chance is likelier than in one test
 _LEAST_GAIN = 0.02  # a smaller one is within what grading the same questions again would move
 _DEFAULT_WEIGHTS = {"relevance": 1.0}
@@ -64,39 +64,24 @@ _RANKING_SETTINGS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
-    """How good a ranking's first ten are, 0–1: what they gain, of the most that ten could.
+def _recall(grades: Sequence[int], ideal: Sequence[int]) -> float:
+    found, most = (sum(grade >= RELEVANT_FROM for grade in each) for each in (grades[:K], ideal))
+    return found / min(most, K) if most else 0.0
 
-    Attributes:
-        label: What a table calls it.
-        gains: Of each grade.
-        discounts: Of each place.
-    """
+
+class Metric(NamedTuple):
+    """How good a ranking's first ten are, 0–1, of the most that ten could; grades from `least` on count."""
 
     label: str
-    gains: tuple[float, ...]
-    discounts: tuple[float, ...]
-
-    def score(self, grades: Sequence[int], ideal: Sequence[int]) -> float:
-        """Return the metric of a ranking's grades, where those of `ideal` could stand in it."""
-        most = self._gained(sorted(ideal, key=self.gains.__getitem__, reverse=True))
-        return self._gained(grades) / most if most else 0.0
-
-    def _gained(self, grades: Sequence[int]) -> float:
-        gained = zip(grades, self.discounts, strict=False)
-        return math.fsum(self.gains[grade] * discount for grade, discount in gained)
+    score: Callable[[Sequence[int], Sequence[int]], float]
+    least: int
 
 
 METRICS: Mapping[str, Metric] = {
-    "ndcg": Metric(
-        label=f"nDCG@{K}",
-        gains=(0.0, 1.0, 3.0, 7.0),
-        discounts=tuple(1 / math.log2(place + 2) for place in range(K)),
-    ),
-    "recall": Metric(label=f"recall@{K}", gains=(0.0, 0.0, 1.0, 1.0), discounts=(1.0,) * K),
+    "ndcg": Metric(f"nDCG@{K}", lambda grades, ideal: ndcg(grades, ideal, K), 1),
+    "recall": Metric(f"recall@{K}", _recall, RELEVANT_FROM),
 }
-"""What can be tuned for, by name."""
+"""What can be tuned for, by name: of a ranking's grades, where those of `ideal` could stand in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,7 +220,13 @@ def suggest(journal: Journal, **options: Any) -> Tuning:
         ConfigError: As `tune`, or a trace cannot be read.
     """
     grades = _by_query(journal.judgments())
-    return tune(_traces_of(journal, grades), grades, **options)
+    traces: list[Context] = []
+    for query, judged in grades.items():
+        # One question may have been asked in several scopes: the latest of a few with a judged candidate.
+        latest = (journal.trace(row.id) for row in journal.traces(_TRACES_TRIED, query=query))
+        found = (context for context in latest if any(c.key in judged for c in context.candidates))
+        traces += itertools.islice(found, 1)
+    return tune(traces, grades, **options)
 
 
 def _by_query(judgments: Judgments | Iterable[Judgment]) -> Judgments:
@@ -252,23 +243,11 @@ def _names(
     judged: Sequence[JudgedTrace], signals: Sequence[str] | None, present: Mapping[str, float]
 ) -> list[str]:
     known = judged[0].parts.signals
-    own = [name for name in known if name not in SIGNALS]
-    tried = (*SIGNALS_TRIED, *own) if signals is None else signals
+    tried = signals or (*SIGNALS_TRIED, *(name for name in known if name not in SIGNALS))
     names = list(dict.fromkeys((*tried, *present)))
     for name in names:
         known[name]  # raises for an unknown one
     return names
-
-
-def _traces_of(journal: Journal, judgments: Judgments) -> Iterator[Context]:
-    """Return the latest trace of each judged question that has a judged candidate.
-
-    One question may have been asked in several scopes; a few of its traces are looked at.
-    """
-    for query, grades in judgments.items():
-        latest = (journal.trace(row.id) for row in journal.traces(_TRACES_TRIED, query=query))
-        found = (context for context in latest if any(c.key in grades for c in context.candidates))
-        yield from itertools.islice(found, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -281,9 +260,18 @@ class JudgedTrace:
 
     def score(self, metric: Metric, weights: Mapping[str, float] | None = None) -> float:
         """Return the metric of the ranking that some weights give, or the present ones."""
-        items = self._order(self.parts if weights is None else replace(self.parts, weights=weights))
-        standing = [self._grade(item) for item in items]
-        return metric.score(standing, [*standing, *self._elsewhere(items)])
+        parts = self.parts if weights is None else replace(self.parts, weights=weights)
+        standing, elsewhere = self.graded(parts)
+        return metric.score([*standing.values()], [*standing.values(), *elsewhere])
+
+    def graded(self, parts: Parts) -> tuple[dict[Key, int], list[int]]:
+        """Return the grade of each candidate that a ranking leaves, best first, and those of the rest."""
+        items = order(self.context.candidates, self.context.request, parts).items
+        named = {item.key: (item.key, *item.also_in) for item in items}
+        # A survivor has the best grade of those that it stands for.
+        standing = {key: max(self.grades.get(each, 0) for each in names) for key, names in named.items()}
+        there = {each for names in named.values() for each in names}
+        return standing, [grade for key, grade in self.grades.items() if key not in there]
 
     def signals(self, names: Sequence[str]) -> Numbers:
         """Return the raw value of each signal (rows) for every candidate, in the engine's order."""
@@ -294,22 +282,6 @@ class JudgedTrace:
         )
         raw = {item.key: item.signals for item in ranking.items}
         return np.array([[raw[c.key][name] for c in candidates] for name in names], dtype=float)
-
-    def survivors(self) -> tuple[dict[Key, int], list[int]]:
-        """Return the grade of each candidate that is no duplicate now, and the grades of the rest."""
-        items = self._order(replace(self.parts, min_score=None))
-        return {item.key: self._grade(item) for item in items}, self._elsewhere(items)
-
-    def _order(self, parts: Parts) -> tuple[Ranked, ...]:
-        return order(self.context.candidates, self.context.request, parts).items
-
-    def _grade(self, item: Ranked) -> int:
-        # A survivor has the best grade of those that it stands for.
-        return max(self.grades.get(key, 0) for key in (item.key, *item.also_in))
-
-    def _elsewhere(self, items: Sequence[Ranked]) -> list[int]:
-        there = {key for item in items for key in (item.key, *item.also_in)}
-        return [grade for key, grade in self.grades.items() if key not in there]
 
 
 def judged_traces(
@@ -328,7 +300,7 @@ def judged_traces(
         query = trace.request.query
         grades = judgments.get(query, {})
         graded = [grades[c.key] for c in trace.candidates if c.key in grades]
-        has_something = trace.settings and any(metric.gains[grade] for grade in graded)
+        has_something = trace.settings and max(graded, default=0) >= metric.least
         if has_something and (query not in best or len(graded) > best[query][0]):
             best[query] = (len(graded), trace)
     chosen = [trace for _, (_, trace) in sorted(best.items())]
@@ -383,7 +355,7 @@ class Search:
         )
         self._tables = []
         for trace, values in zip(traces, raw, strict=True):
-            survivors, elsewhere = trace.survivors()
+            survivors, elsewhere = trace.graded(replace(trace.parts, min_score=None))
             there = [place for place, c in enumerate(trace.context.candidates) if c.key in survivors]
             grades = np.array([survivors[trace.context.candidates[place].key] for place in there])
             self._tables.append((values[:, there], grades, [*grades, *elsewhere]))
@@ -513,11 +485,7 @@ def judgments_as_lines(judgments: Iterable[Given]) -> bytes:
 
 
 def read_judgments(data: bytes) -> list[Given]:
-    """Return the judgments that `judgments_as_lines` gave; `rater` may be left out.
-
-    Raises:
-        ConfigError: A line is no judgment; the message names it.
-    """
+    """Return the judgments that `judgments_as_lines` gave; `rater` may be left out."""
     found: list[Given] = []
     for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), start=1):
         if not line.strip():

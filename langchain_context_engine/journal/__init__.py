@@ -359,7 +359,7 @@ class Journal:
         for trace_id, at, context in batch:
             try:
                 encoded.append(traces.encode(trace_id, at, context, self.max_bytes // 2))
-            except Exception as error:  # noqa: BLE001 - one odd context must not cost the others
+            except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
                 self._writer.fail(error, 1)
         lost = self.dropped + self.failed
         with self._database.writing() as connection:
@@ -393,11 +393,7 @@ class Journal:
 
 
 def open_journal(journal: Any) -> Any:
-    """Return a `Journal` for a path; a journal, or whatever has `record`, and None as they are.
-
-    Raises:
-        ConfigError: It is neither.
-    """
+    """Return a `Journal` for a path; a journal, or whatever has `record`, and None as they are."""
     if journal is None or hasattr(journal, "record"):
         return journal
     if not isinstance(journal, (str, bytes, os.PathLike)):

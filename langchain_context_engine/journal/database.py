@@ -13,16 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from langchain_context_engine.errors import ConfigError, ContextEngineError
-from langchain_context_engine.models.locks import awaited_lock
+from langchain_context_engine.models.locks import FORKING
 from langchain_context_engine.models.redact import refusal
 
 _APPLICATION_ID = 0x1CE_C0DE  # Marks the file as ours, so that nobody else's database is written to.
 VERSION = 5
 _BUSY_SECONDS = 5.0
 _TRIM_TO = 0.9
-
-_INSIDE = awaited_lock()
-"""Held by who is inside SQLite: the child of a fork would share what was open, and its locks."""
 
 # Bodies stand apart, so that paging the list reads none of them.
 _TABLES = """
@@ -82,40 +79,25 @@ class Database:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Lend a connection that reads.
-
-        Raises:
-            ConfigError: The journal is closed, gone, or none.
-            ContextEngineError: It cannot be read.
-        """
+        """Lend a connection that reads."""
         with self._opened("read") as connection:
             connection.execute("PRAGMA query_only = ON")
             yield connection
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Lend a connection that writes, within one transaction; a file that has gone is made anew.
-
-        Raises:
-            ConfigError: The journal is closed, is only to be read, or none.
-            ContextEngineError: The disk is full, another process kept the file for seconds, …
-        """
+        """Lend a connection that writes, within one transaction; a file that has gone is made anew."""
         if self.is_read_only:
             raise ConfigError(f"journal {self.path} was opened to be read only")
         self._make()
         with self._opened("written") as connection:
             connection.execute("BEGIN IMMEDIATE")
-            try:
+            with connection:  # commits, or takes back
                 yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):
-                    connection.execute("ROLLBACK")
-                raise
 
     @contextlib.contextmanager
     def _opened(self, what: str) -> Iterator[sqlite3.Connection]:
-        with _INSIDE:
+        with FORKING:
             if self.is_closed:
                 raise ConfigError(f"journal {self.path} is closed")
             if not self.path.is_file():
@@ -140,11 +122,7 @@ class Database:
                     connection.close()
 
     def _make(self) -> None:
-        """Make the file, its owner's alone, where there is none.
-
-        Raises:
-            ConfigError: It cannot be made.
-        """
+        """Make the file, its owner's alone, where there is none."""
         try:
             if self.path.is_file() and not _is_empty(self.path):
                 return
@@ -152,7 +130,7 @@ class Database:
                 missing = f"cannot be made: there is no folder {self.path.parent}"
                 told = "is a folder" if self.path.is_dir() else missing
                 raise ConfigError(f"journal {self.path} {told}; give the path of a file in a folder there is")
-            with _INSIDE:
+            with FORKING:
                 os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
                 uri = f"{self.path.resolve().as_uri()}?mode=rw"
                 connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
@@ -175,7 +153,7 @@ def _is_empty(path: Path) -> bool:
     Setting `auto_vacuum` writes that page in a step of its own: another process may see it, or be killed
     after it. (https://www.sqlite.org/fileformat2.html: the number of pages stands at 28.)
     """
-    with _INSIDE, path.open("rb") as file:
+    with FORKING, path.open("rb") as file:
         header = file.read(32)
     return not header or (header.startswith(b"SQLite format 3\0") and int.from_bytes(header[28:]) == 1)
 
@@ -217,11 +195,8 @@ def trim(connection: sqlite3.Connection, max_bytes: int) -> None:
         return
     while used() > max_bytes * _TRIM_TO:
         total = connection.execute("SELECT count(*) FROM traces").fetchone()[0]
-        oldest = "SELECT number FROM traces ORDER BY at, number LIMIT ?"
-        removed = connection.execute(
-            f"DELETE FROM traces WHERE number IN ({oldest})",  # noqa: S608 - constants only
-            (total // 50 + 1,),
-        )
+        oldest = "DELETE FROM traces WHERE number IN (SELECT number FROM traces ORDER BY at, number LIMIT ?)"
+        removed = connection.execute(oldest, (total // 50 + 1,))
         if not removed.rowcount:
             return
 

@@ -107,11 +107,7 @@ class Activity:
 
 
 def check_grade(grade: object) -> int:
-    """Return the grade.
-
-    Raises:
-        ConfigError: It is no whole number from 0 to 3.
-    """
+    """Return the grade."""
     if isinstance(grade, int) and not isinstance(grade, bool) and 0 <= grade <= HIGHEST_GRADE:
         return grade
     msg = f"a grade is a whole number from 0 (useless) to {HIGHEST_GRADE} (perfect), got {grade!r}"

@@ -7,7 +7,7 @@ Options narrow what was bound before, and never widen it. What leaves is plain J
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -50,9 +50,6 @@ def check_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
     Args:
         options: Request fields by name; `token_budget` is another name for `budget`.
-
-    Raises:
-        TypeError: An option is no request field, or is given under both its names.
     """
     known: dict[str, Any] = {}
     for name, value in options.items():
@@ -72,16 +69,6 @@ def narrowed(bound: ContextRequest, options: Mapping[str, Any]) -> ContextReques
     What isolates or filters only becomes narrower: scopes join, `where` filters must both hold, `kinds`
     and `sources` are the common ones, `since`, `until` and `min_confidence` the stricter, `excluded` all.
     Any other option replaces what was bound.
-
-    Raises:
-        ScopeError: An option would move a bound scope to another value.
-        ConfigError: A value is wrong.
-
-    Example:
-        >>> bound = ContextRequest(scope={"tenant": "acme"}, kinds=("memory", "code"), budget=2000)
-        >>> request = narrowed(bound, {"scope": {"user": "u1"}, "kinds": ("code",), "budget": 50})
-        >>> request.scope, request.kinds, request.budget
-        ({'tenant': 'acme', 'user': 'u1'}, ('code',), 50)
     """
     asked, joined = ContextRequest(**options), {}
     for name in options:
@@ -107,18 +94,12 @@ def _both_scopes(bound: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str
 
 def _alternatives(value: Any) -> list[tuple[type, Any]]:
     # With their types, since scopes are compared so: 0 is not False.
-    values: Iterable[Any] = value if isinstance(value, (list, tuple, set, frozenset)) else (value,)
-    return [(type(v), v) for v in values]
-
-
-def _both_filters(bound: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
-    given = [dict(where) for where in (bound, asked) if where]
-    return {"$and": given} if len(given) > 1 else (given[0] if given else {})
+    return [(type(v), v) for v in (value if isinstance(value, (list, tuple, set, frozenset)) else (value,))]
 
 
 _RULES: Mapping[str, Callable[[Any, Any], Any]] = {
     "scope": _both_scopes,
-    "where": _both_filters,
+    "where": lambda bound, asked: {"$and": [bound, asked]} if bound and asked else bound or asked,
     "kinds": lambda bound, asked: tuple(name for name in bound if name in asked),
     "sources": lambda bound, asked: tuple(name for name in bound if name in asked),
     "since": max,
@@ -145,9 +126,6 @@ def check_failure_option(on_failure: str) -> tuple[type[Exception], ...]:
     """Return the failures that a model is told of: that no source answered, or none.
 
     Mistakes of whoever wrote the program are always raised.
-
-    Raises:
-        ConfigError: The option is neither `tell` nor `raise`.
     """
     if on_failure not in {"tell", "raise"}:
         raise ConfigError(f"on_failure must be 'tell' or 'raise', got {on_failure!r}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import types
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -127,10 +126,6 @@ class ContextEngineMiddleware(AgentMiddleware[ContextState, Any, Any]):
             self._journal.record_answer(trace_id, answer.text)
         except ContextEngineError as error:  # the disk is full, or the trace was dropped: the answer stands
             _LOGGER.warning("an answer was not kept beside its context: %s", error)
-
-    async def aafter_agent(self, state: ContextState, runtime: Any) -> None:
-        """Keep the agent's answer beside its context; as `after_agent`."""
-        await asyncio.to_thread(self.after_agent, state, runtime)
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]

@@ -17,9 +17,6 @@ def scorer_of(reranker: Any) -> Scorer:
 
     A document compressor says them in `relevance_score`, or by the order of what it returns; what it leaves
     out is below all that it returns. A cross encoder's `score` takes pairs.
-
-    Raises:
-        ConfigError: It is neither of these, nor callable.
     """
     if callable(getattr(reranker, "compress_documents", None)):
         return lambda query, texts: _by_compressor(reranker, query, texts)

@@ -91,13 +91,13 @@ class ContextRunnable(Runnable[ContextInput, Context]):
         self.name = name
         self.bound = ContextRequest(**check_options(bound))
 
-    def invoke(self, input: ContextInput, config: RunnableConfig | None = None, **kwargs: Any) -> Context:  # noqa: A002
+    def invoke(self, input: ContextInput, config: RunnableConfig | None = None, **kwargs: Any) -> Context:
         """Return the context of a question."""
         return self._call_with_config(self._build, input, config, run_type="chain", **kwargs)
 
     async def ainvoke(
         self,
-        input: ContextInput,  # noqa: A002
+        input: ContextInput,
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> Context:
@@ -143,48 +143,38 @@ def _read(question: ContextInput) -> dict[str, Any]:
     for key in question:
         _refuse_slip(key)
     names = (*REQUEST_FIELDS, *ALIASES)
+    given = check_options({key: value for key, value in question.items() if key in names})
+    meant = question.get(_REQUEST_KEY) or {}
+    if not isinstance(meant, (Mapping, ContextRequest)):
+        raise ConfigError(f"{_REQUEST_KEY} is a dictionary of request fields, got {type(meant).__name__}")
+    given |= asked_fields(meant) if isinstance(meant, ContextRequest) else check_options(meant)
     query_key = next((key for key in _QUERY_KEYS if question.get(key) is not None), None)
-    beside = check_options({key: value for key, value in question.items() if key in names})
-    given = {**beside, **_meant(question.get(_REQUEST_KEY))}
-    if query_key is None and not {"vector", "query"} & given.keys():
+    if query_key is not None:
+        given["query"] = question[query_key]
+    if not {"vector", "query"} & given.keys():
         found = ", ".join(sorted(map(str, question))) or "nothing"
         raise ConfigError(
             f"no question: the dictionary needs one of {', '.join(_QUERY_KEYS)}, it has {found}"
         )
-    return given if query_key is None else {**given, "query": question[query_key]}
-
-
-def _meant(request: Any) -> dict[str, Any]:
-    """Return the request fields that stand under a key of their own."""
-    if request is None:
-        return {}
-    if isinstance(request, ContextRequest):
-        return asked_fields(request)
-    if not isinstance(request, Mapping):
-        raise ConfigError(f"{_REQUEST_KEY} is a dictionary of request fields, got {type(request).__name__}")
-    return check_options(request)
+    return given
 
 
 def _refuse_slip(key: object) -> None:
-    known = (*REQUEST_FIELDS, *ALIASES, *_QUERY_KEYS)
-    if key in known or not isinstance(key, str):
-        return
-    meant = next((name for name in known if _is_slip(key, name)), None)
-    if meant is not None:
-        raise ConfigError(f"unknown key {key!r}: did you mean {meant!r}? A foreign key may not look like it")
-
-
-def _is_slip(key: str, name: str) -> bool:
-    """Tell whether a key is a name mistyped: letters exchanged, missing or too many, one wrong in a long one.
+    """Refuse a name mistyped: letters exchanged, missing or too many, one wrong in a long one.
 
     A word that goes on where the other ends (`source`, `question_id`) is another word, not a slip.
     """
-    if key == f"{name}s" and name == "scope":
-        return True
-    if len(name) < _SHORT or key.startswith(name) or name.startswith(key):
-        return False
-    most = 2 if len(name) >= _LONG and len(key) == len(name) else 1
-    return sorted(key) == sorted(name) or Indel.distance(key, name, score_cutoff=most) <= most
+    known = (*REQUEST_FIELDS, *ALIASES, *_QUERY_KEYS)
+    if key in known or not isinstance(key, str):
+        return
+    for name in known:
+        most = 2 if len(name) >= _LONG and len(key) == len(name) else 1
+        is_near = sorted(key) == sorted(name) or Indel.distance(key, name, score_cutoff=most) <= most
+        goes_on = key.startswith(name) or name.startswith(key)
+        if (key == "scopes" and name == "scope") or (len(name) >= _SHORT and not goes_on and is_near):
+            raise ConfigError(
+                f"unknown key {key!r}: did you mean {name!r}? A foreign key may not look like it"
+            )
 
 
 def as_node(engine: Builder, *, question: str = "question", key: str = "context", **bound: Any) -> Any:
@@ -204,7 +194,7 @@ def as_node(engine: Builder, *, question: str = "question", key: str = "context"
         ConfigError: A value is wrong, or (calling) there is no question.
     """
     asked = RunnableLambda(partial(_question_of, question), name="question")
-    kept = RunnableLambda(partial(_as_update, key), name="update")
+    kept: Runnable[Context, Any] = RunnableLambda(lambda context: {key: context.to_dict()}, name="update")
     return asked | ContextRunnable(engine, **bound) | kept
 
 
@@ -216,10 +206,6 @@ def _question_of(key: str, state: Mapping[str, Any]) -> str:
     if not isinstance(value, str):
         raise ConfigError(f"the state has no question under {key!r}: a text or messages")
     return value
-
-
-def _as_update(key: str, context: Context) -> dict[str, Any]:
-    return {key: context.to_dict()}
 
 
 class ContextRetriever(BaseRetriever):

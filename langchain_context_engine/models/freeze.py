@@ -60,10 +60,6 @@ def copy_mapping(value: Mapping[str, Any] | None, name: str, *, cuts: bool = Fal
 
     Raises:
         ConfigError: The value is no mapping, or something in it is refused.
-
-    Example:
-        >>> copy_mapping({"tags": ("a", "b"), 3: {"on": True}}, "metadata")
-        {'tags': ['a', 'b'], '3': {'on': True}}
     """
     if not value and (value is None or type(value) is dict):
         return {}

@@ -20,12 +20,6 @@ class ForkSafeLock:
 
     Args:
         forget: Called in the child: forgets what only a thread of the parent would finish.
-
-    Example:
-        >>> lock = ForkSafeLock()
-        >>> with lock:
-        ...     lock.locked()
-        True
     """
 
     __slots__ = ("__weakref__", "_forget", "_lock")
@@ -58,30 +52,27 @@ class ForkSafeLock:
             self._forget()
 
 
-def awaited_lock() -> threading.RLock:
-    """Return a lock that a fork waits for: it guards what takes locks that are not ours, as an import does.
+FORKING = threading.RLock()
+"""A lock that a fork waits for: held by who is in what takes locks that are not ours, an import or SQLite.
 
-    The thread that holds it may fork all the same.
-    """
-    lock = threading.RLock()
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
-    return lock
+The thread that holds it may fork all the same.
+"""
 
 
 def _renew_all() -> None:
+    FORKING.release()
     for lock in list(_LOCKS):
         lock.renew()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_all)
+    os.register_at_fork(before=FORKING.acquire, after_in_parent=FORKING.release, after_in_child=_renew_all)
 
 
 Value = TypeVar("Value")
 
 
-class kept_property(Generic[Value]):  # noqa: N801 - a decorator
+class KeptProperty(Generic[Value]):
     """A property whose value is worked out when it is first read, and kept in the object's `__dict__`.
 
     Threads that read it first at the same time may each work it out. `functools.cached_property` holds a lock
@@ -101,3 +92,6 @@ class kept_property(Generic[Value]):  # noqa: N801 - a decorator
         # Not by setattr, which a frozen dataclass refuses; from here on the object's own is found first.
         value: Value = instance.__dict__.setdefault(self._name, self._work_out(instance))
         return value
+
+
+kept_property = KeptProperty

@@ -25,7 +25,8 @@ _FILE = re.compile(r"[/\\]|\.\w{1,5}$")
 def read_list(value: object) -> tuple[Any, ...]:
     """Return the items of a list, of a JSON list, or of a text split at commas, without the empty ones."""
     if isinstance(value, str):
-        value = _split(value)
+        read = _read_json(value)
+        value = read if isinstance(read, list) else [part.strip() for part in value.split(",")]
     if not isinstance(value, (list, tuple)):
         return ()
     return tuple(item for item in value if item is not None and item != "")
@@ -49,11 +50,7 @@ def renamed(metadata: Mapping[str, Any], fields: Mapping[str, str]) -> Mapping[s
 
 
 def checked_fields(fields: Any) -> dict[str, str]:
-    """Return a map of metadata names; None is an empty one.
-
-    Raises:
-        ConfigError: It is no mapping of names to keys.
-    """
+    """Return a map of metadata names; None is an empty one."""
     if fields is None:
         return {}
     if isinstance(fields, Mapping) and all(isinstance(part, str) for pair in fields.items() for part in pair):
@@ -62,12 +59,7 @@ def checked_fields(fields: Any) -> dict[str, str]:
 
 
 def read_pairs(option: str, pairs: Iterable[str] | None) -> dict[str, Any]:
-    """Return NAME=VALUE texts as a dictionary; a value that is JSON is read as JSON, else as a string.
-
-    Example:
-        >>> read_pairs("--scope", ["workspace_id=acme", "level=3", 'code="3"'])
-        {'workspace_id': 'acme', 'level': 3, 'code': '3'}
-    """
+    """Return NAME=VALUE texts as a dictionary; a value that is JSON is read as JSON, else as a string."""
     found = {}
     for pair in pairs or ():
         name, equals, value = pair.partition("=")
@@ -78,11 +70,6 @@ def read_pairs(option: str, pairs: Iterable[str] | None) -> dict[str, Any]:
         except ValueError:
             found[name.strip()] = value.strip()
     return found
-
-
-def _split(text: str) -> list[Any]:
-    read = _read_json(text)
-    return read if isinstance(read, list) else [part.strip() for part in text.split(",")]
 
 
 def _read_json(text: str) -> Any:
@@ -97,20 +84,13 @@ def place_from(metadata: Mapping[str, Any], created_at: datetime | None = None) 
 
     The metadata's own `place`, if it is a text that is not blank. Else a path with its lines and symbol,
     or with its headings; else a commit's hash (eight digits), its date and author; else what LangChain's
-    loaders say, a file with its page or row. What is longer than `LONGEST_PLACE` is left out in its middle:
-    the first folder and the file's name stay.
+    loaders say, a file with its page or row. What is longer than `LONGEST_PLACE` is left out in its middle.
 
     Args:
         metadata: `place`; or `path`, `start_line` and `end_line` (from 1), `symbol`, `headings` (joined, or a
             list); or `sha` and `author`; or `source` with `page` or `row` (from 0, as loaders count), or with
             `Header 1` and so on.
         created_at: The date of a commit.
-
-    Example:
-        >>> place_from({"path": "a.py", "start_line": 3, "end_line": 9, "symbol": "Tea.brew"})
-        'a.py:3-9 · Tea.brew'
-        >>> place_from({"path": "a.md", "headings": ["0.2", "Removed"]}), place_from({"topic": "tea"})
-        ('a.md › 0.2 › Removed', '')
     """
     given = metadata.get("place")
     if isinstance(given, str) and (place := _line(given)):
@@ -156,34 +136,13 @@ def _commit(metadata: Mapping[str, Any], created_at: datetime | None) -> str:
 
 
 def _in_file(path: str, metadata: Mapping[str, Any]) -> str:
-    """Return a path with its lines and symbol, or with its headings.
-
-    Of what is too long the middle goes: headings first, then folders, as few as need be.
-    """
+    """Return a path with its lines and symbol, or with its headings."""
     between, trail = _lines(metadata), _line(metadata.get("symbol"))
     if trail:
         between += " · "
     elif trail := _headings(metadata.get("headings")):
         between = _STEP
-    room = LONGEST_PLACE - len(between)
-    if len(path) + len(trail) > room:
-        trail = _without_middle(trail, _STEP, room - len(path))
-        path = _without_middle(path, "/", room - len(trail))
-    if len(path) + len(trail) > room and trail:
-        # Of a file's name and a heading that are too long by themselves each keeps its share.
-        path = _clipped(path, max(room - len(trail), room // 2))
-        trail = _clipped(trail, room - len(path))
     return _clipped(f"{path}{between}{trail}")
-
-
-def _without_middle(names: str, joint: str, room: int) -> str:
-    """Return the first name, and as many of the last as there is room for; one at least."""
-    first, _, others = names.partition(joint)
-    if len(names) <= room or joint not in others:
-        return names
-    left = max(0, room - len(first) - 2 * len(joint) - 1)
-    last = others[len(others) - left - len(joint) :].partition(joint)[2] or others.rpartition(joint)[2]
-    return joint.join((first, "…", last))
 
 
 def _lines(metadata: Mapping[str, Any]) -> str:
@@ -210,9 +169,9 @@ def _line(value: object) -> str:
     return " ".join(value.split())
 
 
-def _clipped(place: str, most: int = LONGEST_PLACE) -> str:
-    """Return a text of so many characters at most, its middle left out."""
-    if len(place) <= most:
+def _clipped(place: str) -> str:
+    """Return a place of at most `LONGEST_PLACE` characters, its middle left out."""
+    if len(place) <= LONGEST_PLACE:
         return place
-    start = (most - 1) // 2
-    return f"{place[:start].rstrip()}…{place[len(place) - (most - 1 - start) :].lstrip()}"
+    half = (LONGEST_PLACE - 1) // 2
+    return f"{place[:half].rstrip()}…{place[-half:].lstrip()}"

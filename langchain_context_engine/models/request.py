@@ -54,11 +54,7 @@ class Message:
 
     @classmethod
     def of(cls, value: object) -> Message:
-        """Read a message from a string, a (role, text) pair, a mapping or a LangChain message.
-
-        Raises:
-            ConfigError: The value is none of these.
-        """
+        """Read a message from a string, a (role, text) pair, a mapping or a LangChain message."""
         id_: Any = ""
         created_at = None
         match value:

@@ -25,6 +25,7 @@ from langchain_context_engine.models.types import Candidate, Decision, Key, Offe
 from langchain_context_engine.pipeline.executor import (
     Answer,
     LateError,
+    answer_of,
     begin,
     busy,
     is_plain,
@@ -314,10 +315,7 @@ class _Entry:
 
 def _holds(test: Callable[[Any], bool], item: Any) -> bool:
     """Tell whether a test holds of an item; what raises when it is looked at costs only itself, and fails."""
-    try:
-        return test(item)
-    except Exception:  # noqa: BLE001
-        return False
+    return answer_of(test, item) is True
 
 
 def _is_named(item: object) -> bool:

@@ -22,7 +22,7 @@ import weakref
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -289,11 +289,10 @@ def turn() -> Iterator[Turn]:
         yield Turn(0.0, lambda: None)
         return
     asked, let_in = time.monotonic(), _turnstile.enter()
-    try:
+    with ExitStack() as waiting:
+        waiting.callback(_turnstile.give_up, let_in)
         let_in.result()
-    except BaseException:
-        _turnstile.give_up(let_in)
-        raise
+        waiting.pop_all()
     with _held(asked) as mine, answering():
         yield mine
 
@@ -305,11 +304,10 @@ async def aturn() -> AsyncIterator[Turn]:
         yield Turn(0.0, lambda: None)
         return
     asked, let_in = time.monotonic(), _turnstile.enter()
-    try:
+    with ExitStack() as waiting:
+        waiting.callback(_turnstile.give_up, let_in)
         await asyncio.wrap_future(let_in)
-    except BaseException:
-        _turnstile.give_up(let_in)
-        raise
+        waiting.pop_all()
     with _held(asked) as mine:
         yield mine
 
@@ -472,7 +470,9 @@ def answer_of(call: Callable[..., Any], *args: Any) -> Answer:
     """
     try:
         return call(*args)
-    except BaseException as error:  # noqa: BLE001
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - anyone's code
         return error if isinstance(error, Exception) else SourceError(safe_message(error))
 
 

@@ -11,7 +11,7 @@ from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.source import SupportsLinks, readers
 from langchain_context_engine.models.types import Candidate, Decision, Key, Reason, Verdict
 from langchain_context_engine.pipeline.collect import Collected, admit, bounded, read_answer
-from langchain_context_engine.pipeline.executor import run
+from langchain_context_engine.pipeline.executor import answer_of, run
 from langchain_context_engine.ranking.fusion import NAMING, Fusion, strongest
 from langchain_context_engine.ranking.links import links_of
 
@@ -130,12 +130,12 @@ class _Reach:
         named = self.sources[source]
         if not isinstance(named, SupportsLinks):
             return ()
-        try:
-            names = named.link_named(text, self.request)
-        except Exception as error:  # noqa: BLE001 - whatever a source raises costs only its own candidates
-            self.warnings.append(f"source {source!r} could not look up names: {safe_message(error)}")
+        names = answer_of(named.link_named, text, self.request)
+        if isinstance(names, Exception):
+            self.warnings.append(f"source {source!r} could not look up names: {safe_message(names)}")
             return ()
-        return names
+        found: Sequence[str] = names
+        return found
 
     def follow_links(self) -> None:
         """Go breadth-first through `links`, level by level."""

@@ -98,12 +98,7 @@ def _fits(first: int, last: int) -> bool:
 
 
 def _spans_of(inner: str) -> Iterator[tuple[int, int]]:
-    """Yield the numbers of a bracket as (first, last) each; none unless it holds nothing but numbers.
-
-    Example:
-        >>> list(_spans_of("^1, 3–5")), list(_spans_of("Sources: 1 to 3")), list(_spans_of("page 2"))
-        ([(1, 1), (3, 5)], [(1, 3)], [])
-    """
+    """Yield the numbers of a bracket as (first, last) each; none unless it holds nothing but numbers."""
     inner = unicodedata.normalize("NFKC", _UNSEEN.sub("", inner)).strip("*_\\ ^.")
     label = _LABEL.match(inner)
     inner = _FOOTNOTE.sub("", inner[label.end() :] if label else inner).strip("^. ")
@@ -131,10 +126,6 @@ def number_markers(texts: Sequence[str], *, avoid: Iterable[str] = ()) -> list[s
     Args:
         texts: The texts that get a marker.
         avoid: Further texts in which no marker may stand.
-
-    Example:
-        >>> number_markers(["as shown in [2]", "b", "c"])
-        ['[1]', '[3]', '[4]']
     """
     taken = {span for text in (*texts, *avoid) for span in _number_spans(text)}
     numbers: list[int] = []
@@ -155,10 +146,6 @@ def key_markers(items: Sequence[tuple[str, Key]], *, avoid: Iterable[str] = ()) 
     Args:
         items: (kind, key) of each.
         avoid: Texts in which no marker may stand.
-
-    Example:
-        >>> key_markers([("file", ("docs", "a.md")), ("message", ("chat", "7"))])
-        ['[fil-59qeqo]', '[mes-2unz0z]']
     """
     taken = {inner for text in avoid for inner in _in_brackets(text)}
     markers = []
@@ -197,11 +184,7 @@ def _keyed(passages: Sequence[Passage], avoid: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class CitationStyle:
-    """Gives passages, in text order, their markers.
-
-    Attributes:
-        mark: Makes them for some passages, none that stands in some texts.
-    """
+    """Gives passages, in text order, their markers; `mark` makes them, none that stands in some texts."""
 
     mark: Callable[[Sequence[Passage], Iterable[str]], list[str]]
 
@@ -288,12 +271,7 @@ def mark_used(citations: Iterable[Citation], used: Iterable[str] | str) -> tuple
 
 
 def excerpt(text: str, length: int = 50) -> str:
-    """Return the first characters of a text on one line, no character that people see as one split.
-
-    Example:
-        >>> excerpt("one  two three", 7)
-        'one two'
-    """
+    """Return the first characters of a text on one line, no character that people see as one split."""
     line = " ".join(text.split())
     return line[: boundary_from(line, length, -1)]
 

@@ -28,12 +28,9 @@ SUMMARY_PROMPT = (
 
 
 class CompactResult(NamedTuple):
-    """A text that fits: "" where nothing does.
+    """A text that fits, "" where nothing does; whether the compactor wrote it; what went wrong, if anything.
 
-    Attributes:
-        text: What is left.
-        is_compacted: The compactor wrote it; otherwise it is the original or the beginning of it.
-        warning: What went wrong, without anything of what an error said; "" if nothing did.
+    What it did not write is the original or its beginning. The warning has nothing of what an error said.
     """
 
     text: str
@@ -52,13 +49,6 @@ def compact(text: str, allowance: int, count: Count, compactor: Compactor) -> Co
         allowance: Tokens the result may cost; at 0 or less nothing is asked.
         count: Counts the tokens of a text.
         compactor: Rewrites it.
-
-    Example:
-        >>> words = lambda text: len(text.split())
-        >>> compact("a long story about nothing", 2, words, lambda text, allowance: "a story")
-        CompactResult(text='a story', is_compacted=True, warning='')
-        >>> compact("a long story about nothing", 2, words, lambda text, allowance: text * 3).text
-        'a long'
     """
     if count(text) <= allowance:
         return CompactResult(text)
@@ -92,10 +82,6 @@ class Cut:
     Attributes:
         truncator: How.
         count: Counts tokens; None is the default tokenizer. `compact` sets its own.
-
-    Example:
-        >>> Cut(keep_start, lambda text: len(text.split()))("one two three", 2)
-        'one two'
     """
 
     truncator: Truncator

@@ -132,10 +132,6 @@ def fill(template_text: str, values: Mapping[str, object]) -> str:
 
     A variable without a value, or with None, is nothing. What stands in double braces and is no
     name stays as it is.
-
-    Example:
-        >>> fill("{{a}}/{{ a }}/{{b}} {{{{", {"a": "{{b}}"})
-        '{{b}}/{{b}}/ {{{{'
     """
 
     def value(slot: re.Match[str]) -> str:
@@ -198,7 +194,7 @@ def has_fence(text: str) -> bool:
 
 
 def open_fence_at(text: str, offset: int) -> str:
-    r"""Return the line that opened the fence in which an offset of a text lies, or "".
+    """Return the line that opened the fence in which an offset of a text lies, or "".
 
     A piece that begins at the offset needs this line before it to be read as what it was. Within
     the opening line itself the fence counts as open, within the closing line as closed.
@@ -206,12 +202,6 @@ def open_fence_at(text: str, offset: int) -> str:
     Args:
         text: The whole text.
         offset: Where a piece begins, 0 to `len(text)`.
-
-    Example:
-        >>> open_fence_at("Intro\n```python\nprint(1)\n```\nend", 18)
-        '```python'
-        >>> open_fence_at("Intro\n```python\nprint(1)\n```\nend", 30)
-        ''
     """
     opener: re.Match[str] | None = None
     for line in _LINE.finditer(text):
@@ -235,13 +225,9 @@ def _after(opener: re.Match[str] | None, line: re.Match[str]) -> re.Match[str] |
 
 
 def close_fence(text: str) -> str:
-    r"""Return a text with the fence that is open at its end closed, on a line of its own.
+    """Return a text with the fence that is open at its end closed, on a line of its own.
 
     The closing line is as long and as indented as the opening one.
-
-    Example:
-        >>> close_fence("~~~~sh\nls")
-        '~~~~sh\nls\n~~~~'
     """
     opener = open_fence_at(text, len(text))
     if not opener:

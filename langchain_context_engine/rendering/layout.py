@@ -126,14 +126,9 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A passage as it is written.
+    """A passage as it is written: as it was given and with its marker, and whether its place is said.
 
-    Attributes:
-        given: The passage.
-        says_place: Its place is said.
-        cited: The passage with its marker.
-        text: What is written.
-        parts: What stands before the content, the content, and what stands after it.
+    `parts` are what stands before the content, the content, and what stands after it; `text` all of them.
     """
 
     given: Passage

@@ -220,7 +220,7 @@ def _outer_fence(template: Template) -> str:
 def passage_block(
     template: Template, values: Mapping[str, object], *, is_truncated: bool = False, opens_with: str = ""
 ) -> str:
-    r"""Return a passage as the template shows it, with foreign text contained.
+    """Return a passage as the template shows it, with foreign text contained.
 
     Values stay verbatim but for what keeps them in their place: a fence of the template's own grows
     beyond the longest inside; tags that the template closes are escaped in values; a code fence
@@ -232,10 +232,6 @@ def passage_block(
         is_truncated: Append the template's note.
         opens_with: The line that opens the fence in which the content begins (see `open_fence_at`),
             or "". It is put before the content.
-
-    Example:
-        >>> passage_block(TEMPLATES["markdown"], {"content": "```\ncut off", "citation": "[1]"})
-        '### [1] \n\n```\ncut off\n```'
     """
     texts = {name: "" if value is None else str(value) for name, value in values.items()}
     if opens_with and texts.get("content"):
@@ -250,17 +246,12 @@ def passage_block(
 
 
 def fill_frame(template: Template, values: Mapping[str, object], blocks: Iterable[str]) -> tuple[str, str]:
-    r"""Return the header and the footer; a fence that the one opens and the other closes grows.
+    """Return the header and the footer; a fence that the one opens and the other closes grows.
 
     Args:
         template: The template.
         values: count and sources.
         blocks: The passages that will stand between them.
-
-    Example:
-        >>> fenced = Template(name="fenced", header="```\n", passage="{{content}}", footer="\n```")
-        >>> fill_frame(fenced, {}, ["```python\n1\n```"])
-        ('````\n', '\n````')
     """
     header, footer = template.header, template.footer
     if fence := _outer_fence(template):
@@ -288,12 +279,6 @@ def passage_values(
         score: What it was sorted by.
         citation: Its marker.
         names: The variables that are asked for.
-
-    Example:
-        >>> candidate = Candidate(id="m1", text="Use JWT.", metadata={"confidence": 0})
-        >>> values = passage_values(candidate, score=0.5)
-        >>> values["confidence"], values["score"], values["timestamp"]
-        ('0.00', '0.500', '')
     """
     given = {"content": candidate.text if content is None else content, "citation": citation}
     if "score" in names:

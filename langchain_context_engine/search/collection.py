@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from langchain_context_engine.errors import ConfigError, SourceError
 from langchain_context_engine.models.redact import safe_message
+from langchain_context_engine.pipeline.executor import answer_of
 from langchain_context_engine.search.records import Rows, rows_of, steady_all
 
 FIELDS = ("documents", "metadatas")
@@ -69,7 +70,7 @@ class Portions:
             asked = self.most
             try:
                 return call(asked)
-            except Exception as error:
+            except Exception as error:  # a quota is told by errors of many libraries
                 if asked <= _LEAST or not _is_quota(error):
                     raise
                 self.most = QUOTA if asked > QUOTA else max(_LEAST, asked // 2)
@@ -256,16 +257,15 @@ class CollectionHandle:
                 f"collection {self.name!r} was opened before this process was forked, where Chroma cannot be"
                 " used; open it in each process (gunicorn: without --preload, or in post_fork)"
             )
-        try:
-            try:
-                return getattr(self._collection, method)(**arguments)
-            except Exception as error:
-                if not _says_missing(error):
-                    raise
-                self._reopen()
-                return getattr(self._collection, method)(**arguments)
-        except Exception as error:  # noqa: BLE001 - clients raise errors of many libraries
-            raise self._explained(error) from None
+        answer = answer_of(self._asked, method, arguments)
+        if isinstance(answer, Exception) and _says_missing(answer):
+            answer = answer_of(self._reopen) or answer_of(self._asked, method, arguments)
+        if isinstance(answer, Exception):  # clients raise errors of many libraries
+            raise self._explained(answer) from None
+        return answer
+
+    def _asked(self, method: str, arguments: Mapping[str, Any]) -> Any:
+        return getattr(self._collection, method)(**arguments)
 
     def _reopen(self) -> None:
         from chromadb.api.models.Collection import Collection

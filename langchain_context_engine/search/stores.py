@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from langchain_context_engine.errors import ConfigError
+from langchain_context_engine.pipeline.executor import answer_of
 from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.collection_index import FILE
 from langchain_context_engine.search.index_folder import folder_of
@@ -92,20 +93,21 @@ def _connected(where: str) -> Any:
     parts = urlsplit(where)
     answer = Future[Any]()
 
-    def connect() -> None:
-        try:
-            host, port = parts.hostname or "localhost", parts.port or 8000
-            answer.set_result(chromadb.HttpClient(host=host, port=port, ssl=parts.scheme == "https"))
-        except Exception as error:  # noqa: BLE001 - whatever Chroma raises, in a thread of its own
-            answer.set_exception(error)
+    def connect() -> Any:
+        host, port = parts.hostname or "localhost", parts.port or 8000
+        return chromadb.HttpClient(host=host, port=port, ssl=parts.scheme == "https")
 
-    threading.Thread(target=connect, daemon=True, name="open-store").start()
+    def ask() -> None:
+        answer.set_result(answer_of(connect))
+
+    threading.Thread(target=ask, daemon=True, name="open-store").start()
     try:
-        return answer.result(timeout=DEADLINE_SECONDS)
+        client = answer.result(timeout=DEADLINE_SECONDS)
     except TimeoutError:
         raise ConfigError(f"{where} did not answer within {DEADLINE_SECONDS:g} seconds") from None
-    except Exception as error:
-        raise ConfigError(f"no Chroma server answers at {where}") from error
+    if isinstance(client, Exception):
+        raise ConfigError(f"no Chroma server answers at {where}") from client
+    return client
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

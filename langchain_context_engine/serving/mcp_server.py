@@ -15,7 +15,7 @@ import sys
 import threading
 import uuid
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Annotated, Any
@@ -106,12 +106,7 @@ class _RefusedError(Exception):
 
 
 class _Tools:
-    """What the tools do, with the latest contexts that were given, by id.
-
-    Args:
-        engine: What builds the contexts.
-        bound: What holds for every call.
-    """
+    """What the tools do, with the latest contexts that were given, by id; `bound` holds for every call."""
 
     def __init__(self, engine: Builder, bound: ContextRequest) -> None:
         self._engine = engine
@@ -157,8 +152,11 @@ class _Tools:
         context_id = uuid.uuid4().hex[:8]
         context, text = await self._shown(narrowed(self._bound, {**fields, **chosen}), context_id)
         if asked.kinds and not context.candidates:
-            told = await self._known_kinds(narrowed(self._bound, fields), asked.kinds)
-            text = told if told and self._count(told) <= context.budget else text
+            everything = await self._engine.abuild(narrowed(self._bound, fields))
+            known = sorted({candidate.kind for candidate in everything.candidates if candidate.kind})
+            told = f"Nothing of kind {', '.join(asked.kinds)} was found; there is: {', '.join(known)}."
+            is_told = known and not {*asked.kinds} & {*known} and self._count(told) <= context.budget
+            text = told if is_told else text
         self._contexts[context_id] = context
         while len(self._contexts) > _REMEMBERED:
             self._contexts.popitem(last=False)
@@ -179,14 +177,6 @@ class _Tools:
                 break
             context = await self._engine.abuild(replace(request, budget=max(0, context.budget - over)))
         return context, context.text
-
-    async def _known_kinds(self, request: ContextRequest, asked: Sequence[str]) -> str:
-        """Return a sentence that lists the kinds of what the question finds without the choice of kinds."""
-        everything = await self._engine.abuild(request)
-        known = sorted({candidate.kind for candidate in everything.candidates if candidate.kind})
-        if not known or set(asked) & set(known):
-            return ""
-        return f"Nothing of kind {', '.join(asked)} was found; there is: {', '.join(known)}."
 
     def _explain(self, asked: Any) -> str:
         latest = next(reversed(self._contexts), None)

@@ -6,13 +6,15 @@ are JSON of a bounded size, answers and errors are JSON, and an error says nothi
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
+import re
 import signal
 import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import uvicorn
 from fastapi import APIRouter, Depends, FastAPI, HTTPException, Path, Query, Request, Security
@@ -21,18 +23,41 @@ from fastapi.responses import Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt
 from pydantic.alias_generators import to_camel
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException as RoutingError
+from starlette.responses import JSONResponse
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from langchain_context_engine.designs.prime import PrimeContextService
 from langchain_context_engine.errors import AllSourcesFailedError, ConfigError, ContextEngineError
 from langchain_context_engine.models.freeze import clean_text
 from langchain_context_engine.models.types import Status
-from langchain_context_engine.serving.limits import Connection, Door, refused
 from langchain_context_engine.trace.context import Context
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 __all__ = ["LOOPBACK_HOSTS", "create_app", "require_token_beyond_this_machine", "run"]
 
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
+HEADER_SECONDS = 10.0
+"""How long a connection may take to say what it asks, and to take its answer."""
+
+BODY_SECONDS = 20.0
+"""How long a body may take."""
+
+ANSWER_SECONDS = 120.0
+"""How long a connection may last once it has asked."""
+
+MOST_BODY_BYTES = 256_000
+"""The largest body that is read."""
+
+MOST_CONNECTIONS = 200
+"""Connections of a process at once; beyond them the one that has been silent longest is closed."""
+
+MOST_ANSWERS = 64
+"""Answers of a process at once; who asks beyond that is told to come again (503)."""
+
 ENDING_SECONDS = 5
 """How long answers in flight may take once the server is told to end."""
 
@@ -41,7 +66,7 @@ _SAID = BeforeValidator(lambda value: clean_text(value) if isinstance(value, str
 _WHOLE = BeforeValidator(lambda n: int(n) if isinstance(n, float) and n.is_integer() else n)
 Id = Annotated[str, Field(max_length=512, pattern=r"\S"), _SAID]
 Item = Annotated[str, Field(max_length=1024, pattern=r"\S"), _SAID]
-Message = Annotated[str, Field(max_length=20_000, pattern=r"\S"), _SAID]
+Text = Annotated[str, Field(max_length=20_000, pattern=r"\S"), _SAID]
 LongText = Annotated[str, Field(max_length=100_000, pattern=r"\S"), _SAID]
 
 
@@ -55,13 +80,13 @@ class Turn(Body):
     """A turn of the conversation."""
 
     role: Literal["system", "user", "assistant", "tool"]
-    content: Message
+    content: Text
 
 
 class Question(Body):
     """The body of `POST /build`."""
 
-    message: Message = Field(description="The question.")
+    message: Text = Field(description="The question.")
     thread_id: Id | None = Field(None, description="The conversation; its records come first.")
     references: list[Id] | None = Field(None, max_length=50, description="Paths, titles or ids.")
     history: list[Turn] | None = Field(None, max_length=100, description="Earlier turns, oldest first.")
@@ -169,12 +194,12 @@ def _service(request: Request) -> PrimeContextService:
     return service
 
 
-Scope = Annotated[Mapping[str, Any], Depends(_caller)]
+Seen = Annotated[Mapping[str, Any], Depends(_caller)]
 Service = Annotated[PrimeContextService, Depends(_service)]
 
 
 @_ROUTES.post("/build", response_model=Built, response_model_exclude_unset=True)
-async def _build(asked: Question, scope: Scope, service: Service) -> Any:
+async def _build(asked: Question, scope: Seen, service: Service) -> Any:
     """Return the context for a message."""
     context = await service.abuild_prime_context(
         asked.thread_id, asked.message, scope=scope, **asked.options()
@@ -189,7 +214,7 @@ async def _build(asked: Question, scope: Scope, service: Service) -> Any:
 
 
 @_ROUTES.post("/feedback", response_model=dict[str, bool])
-def _feedback(told: Opinion, scope: Scope, service: Service) -> Any:
+def _feedback(told: Opinion, scope: Seen, service: Service) -> Any:
     """Remember whether an item was useful; the next ranking may feel it."""
     if service.engine.journal is None:
         raise HTTPException(501, "this server keeps no feedback")
@@ -201,7 +226,7 @@ def _feedback(told: Opinion, scope: Scope, service: Service) -> Any:
 
 
 @_ROUTES.post("/answers", response_model=dict[str, dict[str, list[str]]])
-def _answers(told: Answer, scope: Scope, service: Service) -> Any:
+def _answers(told: Answer, scope: Seen, service: Service) -> Any:
     """Keep what a model answered beside its context; say which items it cites, and which it never used."""
     context = _trace(service, told.trace_id, scope)
     answer = service.engine.journal.record_answer(told.trace_id, told.answer)
@@ -213,7 +238,7 @@ def _answers(told: Answer, scope: Scope, service: Service) -> Any:
 @_ROUTES.get("/traces/{traceId}", response_model=dict[str, dict[str, Any]])
 def _why(
     trace_id: Annotated[str, Path(alias="traceId")],
-    scope: Scope,
+    scope: Seen,
     service: Service,
     item: Annotated[Item | None, Query(description="One candidate, by any of its names.")] = None,
 ) -> Any:
@@ -298,7 +323,14 @@ async def _told(request: Request, error: Any) -> Response:
         code = _CODES.get(error.status_code, "refused")
         return refused(error.status_code, code, str(error.detail), error.headers)
     if isinstance(error, RequestValidationError):
-        return refused(400, "invalid_request", "; ".join(map(_problem, error.errors()[:3])))
+        told = []
+        for fault in error.errors()[:3]:
+            place = ".".join(str(part) for part in fault["loc"][1:])
+            if fault["type"] == "extra_forbidden":
+                told.append(f"unknown field {place[:80]!r}; a field is written as in /openapi.json")
+            else:
+                told.append(f"{place or 'the body'}: {fault['msg']}")
+        return refused(400, "invalid_request", "; ".join(told))
     # Its message may name sources, paths or other people's settings.
     _LOGGER.warning("%s failed: %s", request.url.path, type(error).__name__)
     if isinstance(error, AllSourcesFailedError):
@@ -306,19 +338,124 @@ async def _told(request: Request, error: Any) -> Response:
     return refused(500, "internal", "the request could not be answered")
 
 
-def _problem(error: Mapping[str, Any]) -> str:
-    place = ".".join(str(part) for part in error["loc"][1:])
-    if error["type"] == "extra_forbidden":
-        return f"unknown field {place[:80]!r}; a field is written as in /openapi.json"
-    return f"{place or 'the body'}: {error['msg']}"
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
+
+
+def refused(status: int, code: str, message: str, headers: Any = None) -> JSONResponse:
+    """Return an error as a response."""
+    return JSONResponse({"error": {"code": code, "message": message}}, status, headers=headers)
+
+
+class Door:
+    """An ASGI middleware that lets in what is meant for this server, and reads no body without end.
+
+    Args:
+        app: What answers.
+        allowed_hosts: Names by which the server may be called; None is any.
+    """
+
+    def __init__(self, app: ASGIApp, *, allowed_hosts: Sequence[str] | None) -> None:
+        self._app = app
+        self._names = None if allowed_hosts is None else {name.strip("[]").lower() for name in allowed_hosts}
+        self._asking = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or refuse."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def marked(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = MutableHeaders(scope=message)
+                # What was built for one caller is nothing for a proxy to keep.
+                own["Cache-Control"] = "no-store"
+                # Nobody piles up questions whose answers he does not take.
+                own["Connection"] = "close"
+            await send(message)
+
+        app = self._refusal(scope["method"], Headers(scope=scope)) or self._app
+        self._asking += 1
+        try:
+            await app(scope, self._bounded(receive), marked)
+        finally:
+            self._asking -= 1
+
+    def _refusal(self, method: str, headers: Headers) -> ASGIApp | None:
+        if not self._is_meant(headers.getlist("host")):
+            return refused(421, "misdirected", "this server is not called by that name")
+        # A web page can send a form to this machine unasked, but not this type.
+        kind = headers.get("content-type", "").split(";")[0].strip().lower()
+        if method == "POST" and kind != "application/json":
+            return refused(415, "unsupported_type", "the body must be sent as application/json")
+        if self._asking >= MOST_ANSWERS:
+            return refused(503, "unavailable", "too many ask at once; try again")
+        return None
+
+    def _is_meant(self, hosts: Sequence[str]) -> bool:
+        if self._names is None:
+            return True
+        found = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
+        return found is not None and found[1].strip("[]").lower() in self._names
+
+    def _bounded(self, receive: Receive) -> Receive:
+        size, is_whole = 0, False
+        until = asyncio.get_running_loop().time() + BODY_SECONDS
+
+        async def read() -> Message:
+            nonlocal size, is_whole
+            if is_whole:
+                return await receive()
+            try:
+                async with asyncio.timeout_at(until):
+                    message = await receive()
+            except TimeoutError:
+                raise HTTPException(408, "the body took too long") from None
+            size += len(message.get("body", b""))
+            if size > MOST_BODY_BYTES:
+                raise HTTPException(413, "the body is too large")
+            is_whole = not message.get("more_body", False)
+            return message
+
+        return read
+
+
+class Connection(H11Protocol):
+    """uvicorn's HTTP over a connection that ends: after its answer, or after the time that it has."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take a connection; the one that has been silent longest goes where there are too many."""
+        super().connection_made(transport)
+        self.opened = self.loop.time()
+        self._timer = self.loop.call_later(HEADER_SECONDS, transport.abort)
+        if len(self.connections) > MOST_CONNECTIONS:
+            silent = [each for each in self.connections if isinstance(each, Connection) and not each.cycle]
+            min(silent or [self], key=lambda each: each.opened).transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        """Read a request; once its head is whole, it has the time of an answer."""
+        was_silent = not self.cycle
+        super().data_received(data)
+        if was_silent and self.cycle:
+            self._give(ANSWER_SECONDS)
+
+    def on_response_complete(self) -> None:
+        """Leave the time to take what was answered."""
+        super().on_response_complete()
+        self._give(HEADER_SECONDS)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget it."""
+        super().connection_lost(exc)
+        self._timer.cancel()
+
+    def _give(self, seconds: float) -> None:
+        self._timer.cancel()
+        self._timer = self.loop.call_later(seconds, self.transport.abort)
 
 
 def require_token_beyond_this_machine(host: str, tokens: Mapping[str, Any] | None) -> None:
-    """Check that nobody in the network may ask without a token.
-
-    Raises:
-        ConfigError: Others than this machine could ask at `host`, and no token is needed.
-    """
+    """Check that nobody in the network may ask without a token."""
     if host not in LOOPBACK_HOSTS and not tokens:
         msg = f"listening at {host} needs a token, or anybody in the network could read what is served"
         raise ConfigError(msg)

@@ -33,12 +33,10 @@ OPENING_SECONDS = 15.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """The sources of an engine, bound to what they share.
+    """The sources of an engine in its order, bound to what they share.
 
-    Attributes:
-        sources: In the engine's order.
-        scope_keys: What every request's scope must name.
-        feels_usage: Usage carries weight, so the journal is asked for it.
+    `scope_keys` are what every request's scope must name; `feels_usage`: usage carries weight, so that the
+    journal is asked for it.
     """
 
     sources: tuple[Any, ...]
@@ -47,11 +45,7 @@ class Asking:
 
     @classmethod
     def of(cls, sources: Sequence[Any], config: EngineConfig) -> Asking:
-        """Check the sources and let them share an index and query vectors.
-
-        Raises:
-            ConfigError: One has no name or cannot fetch, two have one name, or it is no list.
-        """
+        """Check the sources and let them share an index and query vectors."""
         if isinstance(sources, (str, bytes)) or not isinstance(sources, Sequence):
             raise ConfigError(
                 f"sources must be a list of sources, as [ChromaSource(…)], got {type(sources).__name__}"
@@ -70,13 +64,7 @@ class Asking:
         return replace(self, scope_keys=config.scope_keys, feels_usage=feels_usage)
 
     def check(self, request: ContextRequest) -> None:
-        """Raise where a request may not be asked.
-
-        Raises:
-            ScopeError: Its scope lacks one of `scope_keys`, or names it with None.
-            ConfigError: A filter is wrong.
-            UnknownNameError: It names a source that there is not.
-        """
+        """Raise where a request may not be asked."""
         for key in self.scope_keys:
             if request.scope.get(key) is None:
                 raise ScopeError(f"this engine answers only within a scope: give scope={{{key!r}: …}}")
@@ -87,13 +75,11 @@ class Asking:
                 raise UnknownNameError("source", name, known)
 
     def limit_of(self, request: ContextRequest, usual: int | None, tokens: int) -> int:
-        """Return how many candidates a source may offer.
-
-        Where neither the request nor the settings say: the more the larger the budget is, and at least `k`.
+        """Return how many candidates a source may offer, at least `k`.
 
         Args:
             request: The question.
-            usual: What the settings say, or None.
+            usual: What the settings say; None: the more the larger the budget is.
             tokens: The budget.
         """
         if request.limit is not None:

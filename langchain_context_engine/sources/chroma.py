@@ -65,7 +65,7 @@ class CollectionSource:
         name: str | None,
         kind: str | None,
         fields: Mapping[str, str] | None,
-        shared: SharedResources | None,
+        shared: SharedResources | None = None,
     ) -> None:
         self._handle = CollectionHandle(collection)
         self._shared = shared or SharedResources()
@@ -78,8 +78,7 @@ class CollectionSource:
     def share(self, shared: SharedResources) -> Self:
         """Return a copy that uses what the sources of an engine share."""
         bound = copy.copy(self)
-        bound._shared = shared  # noqa: SLF001 - a copy of this very class
-        bound.collection_name = shared.name_of(self._handle)
+        vars(bound).update(_shared=shared, collection_name=shared.name_of(self._handle))
         if self._keeps_index:
             shared.lexical.register(self._handle)
         return bound
@@ -124,14 +123,11 @@ class CollectionSource:
         search = self._search(request, scope, scope, is_asked=_is_asked(request))
         search.load(wanted)
         is_known = matcher(search.within)
-        kept = [
-            id_
-            for id_ in wanted
-            if (record := search.records.get(id_)) is not None and is_known(record.get("metadatas") or {})
-        ]
+        records = {id_: search.records[id_] for id_ in wanted if id_ in search.records}
+        kept = [id_ for id_, record in records.items() if is_known(record.get("metadatas") or {})]
         if search.vector:
             return search.candidates(kept)
-        return [search.to_candidate(id_, search.records[id_]) for id_ in kept]
+        return [search.to_candidate(id_, records[id_]) for id_ in kept]
 
     def _search(
         self, request: ContextRequest, scope: Filter, pushed: Filter, *, is_asked: bool = True
@@ -199,11 +195,10 @@ class ChromaSource(CollectionSource):
             embeddings = getattr(collection, "embeddings", None)
         super().__init__(collection, name, kind, fields, shared)
         if embeddings is not None and not callable(getattr(embeddings, "embed_query", None)):
-            msg = f"embeddings must have embed_query, as LangChain's have; got {type(embeddings).__name__}"
-            raise ConfigError(msg)
+            given = type(embeddings).__name__
+            raise ConfigError(f"embeddings must have embed_query, as LangChain's have; got {given}")
         if sequence is not None and (isinstance(sequence, str) or len(sequence) != 2):  # noqa: PLR2004
-            msg = f"sequence names two metadata keys, (group, order); got {sequence!r}"
-            raise ConfigError(msg)
+            raise ConfigError(f"sequence names two metadata keys, (group, order); got {sequence!r}")
         self.embeddings = embeddings
         self.sequence = None if sequence is None else (str(sequence[0]), str(sequence[1]))
         self.hybrid = hybrid
@@ -215,9 +210,7 @@ class ChromaSource(CollectionSource):
         scope = read_scope(request.scope)
         pushed = all_of(scope, read_where(request.where))
         limit = DEFAULT_LIMIT if request.limit is None else request.limit
-        if limit == 0 or pushed == NOTHING or request.kinds == ():
-            return Offer()
-        if not _is_asked(request):
+        if limit == 0 or pushed == NOTHING or request.kinds == () or not _is_asked(request):
             return Offer()
         search = self._search(request, scope, pushed)
         search.rejected |= {
@@ -295,11 +288,10 @@ class ChromaSource(CollectionSource):
         if request.vector is not None:
             return check_vector(request.vector, "the request's vector")
         if self.embeddings is None:
-            msg = (
+            raise SourceError(
                 f"source {self.name!r} has no embeddings; pass embeddings=…, what the collection was filled "
                 "with (LangChain's, or Chroma's own embedding function), or a request with a vector"
             )
-            raise SourceError(msg)
         return self._shared.query_vectors.embed(self.embeddings, request.query)
 
 

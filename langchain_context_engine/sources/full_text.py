@@ -9,7 +9,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,7 +39,6 @@ from langchain_context_engine.search.scoring import LexicalQuery
 from langchain_context_engine.search.segment import facet
 from langchain_context_engine.search.snapshot import Snapshot
 from langchain_context_engine.sources.chroma import CollectionSource
-from langchain_context_engine.sources.shared import SharedResources
 from langchain_context_engine.text.matches import densest, mark_matches, match_spans
 from langchain_context_engine.text.trigrams import TrigramIndex
 from langchain_context_engine.text.truncate import Extractive, keep_start
@@ -58,21 +58,16 @@ _CHARACTERS_PER_TOKEN, _LEAST_OF_WHOLE = 8, 24_000
 """What is offered of a whole text that no budget can hold: so much around the matches."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
-    """A record that was found.
+class Hit(NamedTuple):
+    """A record that was found, with the finder's claim, 0–1, and the raw measure that it sorts by, if any.
 
-    Attributes:
-        id: Its id.
-        relevance: The finder's own claim, 0–1.
-        rank: The raw measure that the finder sorts by, or None where it has none.
-        claims: Measures that compare with those of other searches, see `Candidate.claims`.
+    `claims` compare with those of other searches, see `Candidate.claims`.
     """
 
     id: str
     relevance: float
     rank: float | None = None
-    claims: Mapping[str, float] = field(default_factory=dict)
+    claims: Mapping[str, float] = MappingProxyType({})
 
 
 Finder = Callable[[Search, ContextRequest, int], Sequence[Hit]]
@@ -121,15 +116,9 @@ def _by_words(search: Search, request: ContextRequest, query: LexicalQuery, need
     scores = search.weighed(query).scores(snapshot)
     claims = scores if asked == query else search.weighed(asked).scores(snapshot)
     rows, _ = snapshot.best(scores, _mask(search), snapshot.size)
-    return [
-        Hit(
-            id=id_,
-            relevance=float(scores[row] / (1 + scores[row])),
-            rank=float(scores[row]),
-            claims={"lexical": float(claims[row])},
-        )
-        for id_, row in _admitted(search, rows.tolist(), needed)
-    ]
+    found = _admitted(search, rows.tolist(), needed)
+    ranked = [(id_, float(scores[row]), float(claims[row])) for id_, row in found]
+    return [Hit(id_, score / (1 + score), score, {"lexical": claim}) for id_, score, claim in ranked]
 
 
 @dataclass(slots=True)
@@ -195,8 +184,7 @@ class Fuzzy:
         best_first = sorted(likeness, key=lambda id_: (-likeness[id_], id_))
         rows, mask = search.snapshot.rows_of(best_first), _mask(search)
         seen = (rows[id_] for id_ in best_first if id_ in rows and (mask is None or mask[rows[id_]]))
-        found = _admitted(search, seen, needed)
-        return [Hit(id=id_, relevance=likeness[id_], rank=likeness[id_]) for id_, _ in found]
+        return [Hit(id_, likeness[id_], likeness[id_]) for id_, _ in _admitted(search, seen, needed)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,7 +247,7 @@ def _latest(
 ) -> list[Hit]:
     order = np.lexsort((search.snapshot.ids[rows], -instants[rows]))
     found = _admitted(search, rows[order].tolist(), needed, is_wanted)
-    return [Hit(id=id_, relevance=1 / (1 + place)) for place, (id_, _) in enumerate(found)]
+    return [Hit(id_, 1 / (1 + place)) for place, (id_, _) in enumerate(found)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,20 +275,15 @@ class Referenced:
         for name in wanted:
             rows = [by_id[name]] if name in by_id else snapshot.having([facet("path", name)]).tolist()
             named |= dict.fromkeys(row for row in rows if mask is None or mask[row])
-        return [Hit(id=id_, relevance=1.0) for id_, _ in _admitted(search, named, needed)]
+        return [Hit(id_, 1.0) for id_, _ in _admitted(search, named, needed)]
 
     def _kept(self, request: ContextRequest) -> list[str]:
         thread = _thread(request)
         if self.kept is None or not thread:
             return []
         wanted = all_of(Condition(self.thread_key, "$in", (thread,)), read_scope(request.scope))
-        records = self.kept.metadata_of(self.kept.find(to_chroma(wanted))).values()
-        is_wanted = matcher(wanted)
-        return [
-            str(metadata[self.file_key])
-            for metadata in records
-            if metadata.get(self.file_key) is not None and is_wanted(metadata)
-        ]
+        found = filter(matcher(wanted), self.kept.metadata_of(self.kept.find(to_chroma(wanted))).values())
+        return [str(told[self.file_key]) for told in found if told.get(self.file_key) is not None]
 
 
 def _focused(request: ContextRequest, name: str) -> Any:
@@ -324,8 +307,7 @@ class FileSource(CollectionSource):
         find: The finder: `full_text`, `by_keywords`, `Fuzzy()`, `RecentlyAccessed()`, …
         name: How people know the source.
         limit: The most that it offers, whatever a request allows.
-        kind: The kind of records that name none.
-        kind_always: The kind of all, whatever they name; "" leaves them their own.
+        kind_always: The kind of all, whatever they name; "" leaves them their own, else `file`.
         without_kinds: Records of these kinds are not offered.
         excerpt_characters: None offers whole texts; of one far longer than the budget, what is around the
             matches.
@@ -333,9 +315,6 @@ class FileSource(CollectionSource):
         titled_by: Metadata keys of which the first that says something is the title of what states none,
             for example who wrote a message.
         fields: What is read → the metadata key that it is stored under.
-
-    Raises:
-        ConfigError: An argument is of the wrong type.
     """
 
     def __init__(
@@ -345,22 +324,14 @@ class FileSource(CollectionSource):
         *,
         name: str,
         limit: int = 10,
-        kind: str = "file",
         kind_always: str = "",
         without_kinds: Sequence[str] = (),
         excerpt_characters: int | None = EXCERPT_CHARACTERS,
         is_pinned: bool = False,
         titled_by: Sequence[str] = (),
         fields: Mapping[str, str] | None = None,
-        shared: SharedResources | None = None,
     ) -> None:
-        if not callable(find):
-            msg = f"find must be a finder such as full_text, got {type(find).__name__}"
-            raise ConfigError(msg)
-        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
-            msg = f"limit must be a whole number of 0 or more, got {limit!r}"
-            raise ConfigError(msg)
-        super().__init__(collection, name, kind, fields, shared)
+        super().__init__(collection, name, "file", fields)
         self.find = find
         self.limit = limit
         self.kind_always = kind_always
@@ -420,17 +391,10 @@ class FileSource(CollectionSource):
         """Return a hit with the excerpt that is shown of it."""
         found = self._candidate(hit.id, record)
         text = self._excerpt(found.text, request, asked)
-        marked = mark_matches(text, asked)
-        told: dict[str, Any] = {} if hit.rank is None else {"search_rank": hit.rank}
-        if marked != text:
-            told["excerpt"] = marked
-        return replace(
-            found,
-            text=text,
-            relevance=hit.relevance,
-            claims=hit.claims,
-            metadata={**found.metadata, **told},
-        )
+        metadata = {**found.metadata, **({} if hit.rank is None else {"search_rank": hit.rank})}
+        if (marked := mark_matches(text, asked)) != text:
+            metadata["excerpt"] = marked
+        return replace(found, text=text, relevance=hit.relevance, claims=hit.claims, metadata=metadata)
 
     def _excerpt(self, text: str, request: ContextRequest, asked: Sequence[str]) -> str:
         longest = self.excerpt_characters

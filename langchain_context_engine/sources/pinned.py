@@ -82,7 +82,10 @@ class PinnedSource:
 
 def is_key(item: Any) -> bool:
     """Tell whether a pinned item is the (source, id) key of a record."""
-    return isinstance(item, tuple) and len(item) == 2 and all(isinstance(part, str) for part in item)  # noqa: PLR2004
+    match item:
+        case (str(), str()):
+            return isinstance(item, tuple)
+    return False
 
 
 def scope_as_metadata(request: ContextRequest) -> Mapping[str, Any]:

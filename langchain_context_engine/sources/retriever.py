@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError, SourceError
 from langchain_context_engine.filters import scope_test
 from langchain_context_engine.models.freeze import as_data
-from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.source import source_repr
 from langchain_context_engine.models.types import Candidate
@@ -75,13 +73,11 @@ class RetrieverSource:
         """Return the retriever's Documents in scope after `offset`, in its order; none for an empty query.
 
         Raises:
-            SourceError: The retriever failed, or answered something else than Documents.
+            SourceError: The retriever answered something else than Documents.
         """
         if not _is_asked(request):
             return []
-        with self._failing():
-            answer = self.retriever.invoke(request.query, config=self._config)
-        return self._candidates(answer, request)
+        return self._candidates(self.retriever.invoke(request.query, config=self._config), request)
 
     async def afetch(self, request: ContextRequest) -> list[Candidate]:
         """Do the same by `ainvoke`.
@@ -91,16 +87,7 @@ class RetrieverSource:
         """
         if not _is_asked(request):
             return []
-        with self._failing():
-            answer = await self.retriever.ainvoke(request.query, config=self._config)
-        return self._candidates(answer, request)
-
-    @contextmanager
-    def _failing(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:  # noqa: BLE001 - whatever a retriever raises
-            raise SourceError(f"retriever {self.name!r} failed: {safe_message(error)}") from None
+        return self._candidates(await self.retriever.ainvoke(request.query, config=self._config), request)
 
     def _candidates(self, answer: Any, request: ContextRequest) -> list[Candidate]:
         if not isinstance(answer, (list, tuple)) or not all(hasattr(d, "page_content") for d in answer):
@@ -149,12 +136,10 @@ def _id_of(document: Any) -> str:
 
 
 def _relevance_of(documents: Sequence[Any]) -> list[float]:
-    scores = [_score_of(document.metadata or {}) for document in documents]
+    said = [document.metadata or {} for document in documents]
+    keys = [next((key for key in SCORE_KEYS if key in metadata), "") for metadata in said]
+    scores = [read_number(as_data(metadata.get(key))) for key, metadata in zip(keys, said, strict=True)]
     known = [score for score in scores if score is not None and 0 <= score <= 1]
     if len(known) == len(documents) and known == sorted(known, reverse=True):
         return known
     return [1 / (1 + rank) for rank in range(len(documents))]
-
-
-def _score_of(metadata: Mapping[str, Any]) -> float | None:
-    return next((read_number(as_data(metadata[key])) for key in SCORE_KEYS if key in metadata), None)

@@ -37,11 +37,7 @@ class QueryVectors:
         return len(self._futures)
 
     def embed(self, embeddings: Any, query: str) -> Vector:
-        """Return the vector of a query by `embeddings.embed_query`, LangChain's or of Chroma's functions.
-
-        Raises:
-            EmbeddingError: The embedder failed, or its vector is empty, zero, NaN or infinite.
-        """
+        """Return the vector of a query by `embeddings.embed_query`, LangChain's or of Chroma's functions."""
         # By process: the threads that a forked child would wait for stayed with the parent.
         key, mine = (os.getpid(), id(embeddings), query), Future[Vector]()
         _, future = self._futures.setdefault(key, (embeddings, mine))
@@ -50,18 +46,24 @@ class QueryVectors:
                 self._futures.pop(oldest, None)
             try:
                 mine.set_result(check_vector(_embed(embeddings, query), "the query's embedding"))
-            except BaseException as error:  # noqa: BLE001 - those who wait must be woken whatever happened
-                self._futures.pop(key, None)
+            except EmbeddingError as error:
                 mine.set_exception(error)
+            except Exception as error:  # noqa: BLE001 - whatever an embedder raises
+                # Not the error itself: its text may hold a key, and tracebacks end in logs.
+                mine.set_exception(EmbeddingError(f"the query could not be embedded: {safe_message(error)}"))
+            finally:
+                if not mine.done():  # interrupted: those who wait must be woken
+                    mine.set_exception(EmbeddingError("the query was not embedded: that was interrupted"))
+                if mine.exception() is not None:
+                    self._futures.pop(key, None)
         return future.result()
 
 
 class SharedResources:
     """What the sources of one engine share, so that nothing is done or kept twice.
 
-    Attributes:
-        query_vectors: Embeds each query once for all sources with one embedder.
-        lexical: The indexes of words of all hybrid sources, whose scores compare.
+    `query_vectors` embeds each query once for all sources with one embedder; `lexical` are the indexes of
+    words of all hybrid sources, whose scores compare.
 
     Args:
         index_dir: A folder for the indexes of words; None keeps them beside the stores, see `folder_of`.
@@ -82,28 +84,10 @@ class SharedResources:
         return next(name for name in names if self._named.setdefault(name, own) == own)
 
 
-def is_chroma_function(embeddings: Any) -> bool:
-    """Say whether this is one of Chroma's embedding functions: they take a list of texts, a query too.
-
-    Example:
-        >>> from langchain_core.embeddings import DeterministicFakeEmbedding
-        >>> is_chroma_function(DeterministicFakeEmbedding(size=3))
-        False
-    """
-    return hasattr(embeddings, "build_from_config") and not hasattr(embeddings, "embed_documents")
-
-
 def _embed(embeddings: Any, query: str) -> Iterable[float]:
-    try:
-        vector: Iterable[float]
-        if is_chroma_function(embeddings):
-            (vector,) = embeddings.embed_query([query])
-        else:
-            vector = embeddings.embed_query(query)
-    except EmbeddingError:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever an embedder raises
-        # Not `from error`: its text may hold a key, and tracebacks end in logs.
-        msg = f"the query could not be embedded: {safe_message(error)}"
-        raise EmbeddingError(msg) from None
-    return vector
+    if hasattr(embeddings, "build_from_config") and not hasattr(embeddings, "embed_documents"):
+        (vector,) = embeddings.embed_query([query])  # one of Chroma's functions, which take lists
+    else:
+        vector = embeddings.embed_query(query)
+    found: Iterable[float] = vector
+    return found

@@ -79,15 +79,10 @@ _MOST_TOLD = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ordered:
-    """What rank and dedupe leave, best first.
+    """What rank and dedupe leave, best first, with why others are out.
 
-    Attributes:
-        items: The ranked items.
-        ranked: Every candidate: those that were ranked, best first, then those that were not; () where none
-            has anything of the question.
-        decisions: Why others are out.
-        warnings: What was noticed.
-        timings: Stage → milliseconds.
+    `ranked` is every candidate: those that were ranked, best first, then those that were not; () where none
+    has anything of the question.
     """
 
     items: tuple[Ranked, ...]

@@ -168,16 +168,12 @@ def empty_context(request: ContextRequest, base: Context | None = None) -> Conte
 
 @contextmanager
 def reading(context: Context) -> Iterator[None]:
-    """Turn whatever a stored trace makes go wrong into one error.
-
-    Raises:
-        ConfigError: The trace is damaged, or a part of one's own failed on it.
-    """
+    """Turn whatever a stored trace makes go wrong into one error."""
     try:
         yield
     except ContextEngineError:
         raise
-    except Exception as error:
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         raise ConfigError(
             f"the trace of {context.request.query[:60]!r} cannot be read: {safe_message(error)}; "
             "it is damaged, or a part of yours failed on it"

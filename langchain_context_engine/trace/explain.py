@@ -70,12 +70,92 @@ class Row:
 
 
 class Names:
-    """The candidates of a context by their keys, and what people call them: worked out once for many."""
+    """What people call the candidates of a context, and its decisions in words: worked out once for many."""
 
     def __init__(self, context: Context) -> None:
+        self.context = context
         self.labels = labels(context)
         self.known = {candidate.key: candidate for candidate in context.candidates}
         self.markers = {(key[0], key[1]): marker for marker, key in context.citations.items()}
+
+    def name(self, key: Sequence[str]) -> str:
+        """Return how people know a candidate: its marker where it has one, and its label."""
+        label = self.labels.get((key[0], key[1])) or f"{key[0]}/{key[1]}"
+        marker = self.markers.get((key[0], key[1]))
+        return f"{marker} {label}" if marker else label
+
+    def sentence(self, decision: Decision) -> str:
+        """Return one final decision in words, with its numbers and the one that won."""
+        reason, details = decision.reason, decision.details
+        told = FATES[reason]
+        if reason is Reason.EXTRACTED:
+            told = f"in, {details['chosen']:,} of its {details['units']:,} parts"
+        k = self.context.request.k
+        if reason is Reason.OVER_K and k is not None and len(self.context.passages) < k:
+            # One of those that were in then said nothing beside another, and left.
+            told += " at its turn"
+        if "tokens" in details:
+            told += f", {details['tokens']:,} tokens"
+        if reason is Reason.DUPLICATE:
+            how = self.how_alike(decision)
+            told += f": {self.name(details['winner'])}" + (f" ({how})" if how else "")
+        if "duplicate_of" in details:
+            told += f"; it repeats {self.name(details['duplicate_of'])}, which fell too"
+        if "needed" in details:
+            told += f": needs {details['needed']:,} tokens, {max(0, details['left']):,} were left at its turn"
+        if reason is Reason.NOT_WORTH_READING:
+            told += f": {details['words']} telling words, {details['least']} are the least"
+        if reason is Reason.UNRELATED:
+            told += f": no word of it, no more alike ({_down(details['similarity'])}) than by chance"
+        return _below(details) if reason is Reason.BELOW_THRESHOLD else told
+
+    def how_alike(self, decision: Decision) -> str:
+        """Return how alike a duplicate is to what stands for it, or to the one through which it came to it.
+
+        What packing found is said of the passages as they would stand, which may be extracts; what came
+        before, of the whole texts, or of the metadata that `dedupe_key` names. A share is rounded down: 100 %
+        is never said of texts that differ. "" where a rule alone told it.
+        """
+        details = decision.details
+        through, alike = details.get("through"), details.get("similarity")
+        how = ""
+        if isinstance(alike, (int, float)):
+            other = through or decision.repeats or ("", "")
+            how = self._alike(alike, decision.key, (other[0], other[1]))
+            # What packing compares has the threshold of twins, and no rule.
+            if decision.stage == "pack" and "duplicate_of" not in details:
+                how = f"{math.floor(alike)} % alike as they would stand" if alike < _ALL else _IN_A_ROW
+        if through is None:
+            return how
+        return f"through {self.name(through)}" + (f" ({how})" if how else "")
+
+    def _alike(self, alike: float, one: Key, two: Key) -> str:
+        mine, other = self.known.get(one), self.known.get(two)
+        if isinstance(key := self.context.settings.get("dedupe_key"), str):
+            if mine is None or other is None:
+                return ""  # which was compared, that key or the texts, is not to be seen
+            if mine.metadata.get(key) or other.metadata.get(key):
+                return f"{math.floor(alike)} % alike in {key}"
+        if alike < _ALL:
+            return f"{math.floor(alike)} % alike"
+        if mine is None or other is None:
+            return "the same words"
+        if mine.text == other.text:
+            return "the same text"
+        is_case = Wording(mine.text).folded == Wording(other.text).folded
+        return f"the same but for {'case and spaces' if is_case else 'articles and punctuation'}"
+
+
+def _below(details: Mapping[str, Any]) -> str:
+    """Return what a score is below, or the similarity that a source tells."""
+    if "source" in details and details["score"] <= 0:
+        return "dropped: not similar to the question at all"
+    told = "not similar enough to the question" if "source" in details else "score below the minimum"
+    return f"dropped: {told}: {_down(details['score'])} < {details['threshold']:g}"
+
+
+def _down(value: float) -> str:
+    return f"{math.floor(value * 1000) / 1000:.3f}"
 
 
 def rows(context: Context, ranked: Sequence[Ranked] = ()) -> list[Row]:
@@ -95,7 +175,10 @@ def rows(context: Context, ranked: Sequence[Ranked] = ()) -> list[Row]:
         place, item = placed.get(key, (None, None))
         in_text = passages.get(key)
         candidate = names.known.get(key) or Candidate(id=key[1], source=key[0])
-        told, details = _told(decision, context, names)
+        try:
+            told, details = names.sentence(decision), decision.details
+        except (LookupError, TypeError, ValueError, AttributeError):  # costs these, and no other candidate's
+            told, details = f"{FATES[decision.reason]} (its numbers in this trace are damaged)", {}
         found.append(
             Row(
                 key=key,
@@ -117,122 +200,14 @@ def rows(context: Context, ranked: Sequence[Ranked] = ()) -> list[Row]:
     return sorted(found, key=lambda row: (row.place is None, row.place or 0, row.key))
 
 
-def _told(decision: Decision, context: Context, names: Names) -> tuple[str, Mapping[str, Any]]:
-    """Return a decision's sentence and its numbers; a damaged one costs these, and no other candidate's."""
-    try:
-        return sentence(decision, context, names), decision.details
-    except (LookupError, TypeError, ValueError, AttributeError):
-        return f"{FATES[decision.reason]} (its numbers in this trace are damaged)", {}
-
-
 def final_decisions(context: Context) -> dict[Key, Decision]:
     """Return the one final decision of every candidate."""
     return context.final_decisions()
 
 
-def sentence(decision: Decision, context: Context, names: Names | None = None) -> str:
-    """Return one final decision in words, with its numbers and the one that won.
-
-    Args:
-        decision: The decision.
-        context: Where it was made.
-        names: Those of the context, where they are at hand.
-    """
-    names = names or Names(context)
-    details = decision.details
-    told = FATES[decision.reason]
-    if decision.reason is Reason.EXTRACTED:
-        told = f"in, {details['chosen']:,} of its {details['units']:,} parts"
-    k = context.request.k
-    if decision.reason is Reason.OVER_K and k is not None and len(context.passages) < k:
-        # One of those that were in then said nothing beside another, and left.
-        told += " at its turn"
-    if "tokens" in details:
-        told += f", {details['tokens']:,} tokens"
-    if decision.reason is Reason.DUPLICATE:
-        how = how_alike(decision, context, names)
-        told += f": {name(details['winner'], context, names)}" + (f" ({how})" if how else "")
-    if "duplicate_of" in details:
-        told += f"; it repeats {name(details['duplicate_of'], context, names)}, which fell too"
-    if "needed" in details:
-        told += f": needs {details['needed']:,} tokens, {max(0, details['left']):,} were left at its turn"
-    if decision.reason is Reason.NOT_WORTH_READING:
-        told += f": {details['words']} telling words, {details['least']} are the least"
-    if decision.reason is Reason.UNRELATED:
-        told += f": no word of it, no more alike ({_down(details['similarity'], 3)}) than by chance"
-    if decision.reason is Reason.BELOW_THRESHOLD:
-        told = _below(details)
-    return told
-
-
-def _below(details: Mapping[str, Any]) -> str:
-    """Return what a score is below, or the similarity that a source tells."""
-    if "source" not in details:
-        return f"dropped: score below the minimum: {_down(details['score'], 3)} < {details['threshold']:g}"
-    if details["score"] <= 0:
-        return "dropped: not similar to the question at all"
-    bound = f"{_down(details['score'], 3)} < {details['threshold']:g}"
-    return f"dropped: not similar enough to the question: {bound}"
-
-
-def _down(value: float, decimals: int) -> str:
-    scale = 10**decimals
-    return f"{math.floor(value * scale) / scale:.{decimals}f}"
-
-
 def how_alike(decision: Decision, context: Context, names: Names | None = None) -> str:
-    """Return how alike a duplicate is to what stands for it, or to the one through which it came to it.
-
-    What packing found is said of the passages as they would stand, which may be extracts; what came before,
-    of the whole texts, or of the metadata that `dedupe_key` names. A share is rounded down: 100 % is never
-    said of texts that differ. "" where a rule alone told it.
-
-    Args:
-        decision: On a duplicate, or on what fell anyway and repeats another.
-        context: Where it was made.
-        names: Those of the context, where they are at hand.
-    """
-    names = names or Names(context)
-    details = decision.details
-    through, alike = details.get("through"), details.get("similarity")
-    how = ""
-    if isinstance(alike, (int, float)):
-        # What packing compares has the threshold of twins, and no rule.
-        in_pack = decision.stage == "pack" and "duplicate_of" not in details
-        other = through or decision.repeats or ("", "")
-        pair = names.known.get(decision.key), names.known.get((other[0], other[1]))
-        how = _as_they_would_stand(alike) if in_pack else _alike(alike, *pair, context)
-    if through is None:
-        return how
-    return f"through {name(through, context, names)}" + (f" ({how})" if how else "")
-
-
-def _as_they_would_stand(alike: float) -> str:
-    return _IN_A_ROW if alike >= _ALL else f"{math.floor(alike)} % alike as they would stand"
-
-
-def _alike(alike: float, mine: Candidate | None, other: Candidate | None, context: Context) -> str:
-    if isinstance(key := context.settings.get("dedupe_key"), str):
-        if mine is None or other is None:
-            return ""  # which was compared, that key or the texts, is not to be seen
-        if mine.metadata.get(key) or other.metadata.get(key):
-            return f"{math.floor(alike)} % alike in {key}"
-    if alike < _ALL:
-        return f"{math.floor(alike)} % alike"
-    if mine is None or other is None:
-        return "the same words"
-    if mine.text == other.text:
-        return "the same text"
-    is_case = Wording(mine.text).folded == Wording(other.text).folded
-    return f"the same but for {'case and spaces' if is_case else 'articles and punctuation'}"
-
-
-def name(key: Sequence[str], context: Context, names: Names | None = None) -> str:
-    """Return how people know a candidate: its marker where it has one, and its label."""
-    names = names or Names(context)
-    label = names.labels.get((key[0], key[1])) or f"{key[0]}/{key[1]}"
-    marker = names.markers.get((key[0], key[1]))
-    return f"{marker} {label}" if marker else label
+    """Return `Names.how_alike` of a decision; `names` are those of the context, where they are at hand."""
+    return (names or Names(context)).how_alike(decision)
 
 
 def explain(context: Context, key: Key | str | None = None) -> str:
@@ -241,14 +216,16 @@ def explain(context: Context, key: Key | str | None = None) -> str:
     Args:
         context: What was built.
         key: A (source, id) key, or what one candidate is called: its id, marker, place, path, title.
-
-    Raises:
-        ConfigError: No candidate of this context is called that, or several are.
     """
+    from langchain_context_engine.trace.replay import ranking
+
+    try:
+        ranked = ranking(context)
+    except ConfigError:  # ranked by a function of the caller's: of the passages it is known
+        ranked = ()
     with reading(context):
-        found = rows(context, _ranking(context))
-    if key is not None:
-        with reading(context):
+        found = rows(context, ranked)
+        if key is not None:
             return _one(context, _pick(found, key, context))
     head = (
         f"{context.tokens:,} of {context.budget:,} tokens, {len(context.passages):,} of {len(found):,}"
@@ -258,16 +235,6 @@ def explain(context: Context, key: Key | str | None = None) -> str:
     return "\n".join([*lines, *(_line(row) for row in found)])
 
 
-def _ranking(context: Context) -> Sequence[Ranked]:
-    """Return the ranking; of a context that was ranked by a function of the caller's, its passages only."""
-    from langchain_context_engine.trace.replay import ranking
-
-    try:
-        return ranking(context)
-    except ConfigError:
-        return ()
-
-
 def _line(row: Row) -> str:
     score = "     " if row.score is None else f"{row.score:.3f}"
     marker = row.citation or ("·" if row.verdict is Verdict.KEPT else "✗")
@@ -275,7 +242,9 @@ def _line(row: Row) -> str:
 
 
 def _pick(found: Sequence[Row], key: Key | str, context: Context) -> Row:
-    keys = (_with_id(found, key) or meant(key, context)) if isinstance(key, str) else [key]
+    keys: list[Any] = [key]
+    if isinstance(key, str):  # some were dropped before ranking and are no candidates of the context
+        keys = [row.key for row in found if key in {row.key[1], "/".join(row.key)}] or meant(key, context)
     matching = [row for row in found if row.key in keys]
     if len(matching) == 1:
         return matching[0]
@@ -291,11 +260,6 @@ def _pick(found: Sequence[Row], key: Key | str, context: Context) -> Row:
     )
 
 
-def _with_id(found: Sequence[Row], wanted: str) -> list[Key]:
-    """Return the keys with an id; some were dropped before ranking and are no candidates of the context."""
-    return [row.key for row in found if wanted in {row.key[1], "/".join(row.key)}]
-
-
 def _one(context: Context, row: Row) -> str:
     lines = [f"{row.label} is {row.sentence}"]
     if row.reason in _ROOM:
@@ -307,7 +271,7 @@ def _one(context: Context, row: Row) -> str:
         if extra:
             lines.append("  from " + ", ".join(f"{signal} {value:.3f}" for signal, value in extra.items()))
     lines += [
-        f"  {d.stage}: {d.reason}{_told_details(d, context)}"
+        f"  {d.stage}: {d.reason}{_told_details(d, Names(context))}"
         for d in context.decisions
         if d.key == row.key and d.verdict is Verdict.CHANGED
     ]
@@ -323,7 +287,7 @@ def _budget_told(context: Context, key: Key) -> list[str]:
         return []
     names = Names(change.context)
     others = [
-        f"{', '.join(name(one, change.context, names) for one in keys[:_MOST_NAMED])} would {verb}"
+        f"{', '.join(map(names.name, keys[:_MOST_NAMED]))} would {verb}"
         for keys, verb in ((change.enters, "enter too"), (change.leaves, "leave"))
         if keys
     ]
@@ -331,12 +295,9 @@ def _budget_told(context: Context, key: Key) -> list[str]:
     return ["; ".join([f"  a budget of {change.after:,} lets it in, {sure}", *others])]
 
 
-def _told_value(value: object, context: Context) -> str:
-    if isinstance(value, (tuple, list)):
-        return name(value, context)
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
-
-
-def _told_details(decision: Decision, context: Context) -> str:
-    told = [f"{label} {_told_value(value, context)}" for label, value in decision.details.items()]
+def _told_details(decision: Decision, names: Names) -> str:
+    told = []
+    for label, value in decision.details.items():
+        shown = names.name(value) if isinstance(value, (tuple, list)) else value
+        told.append(f"{label} {shown:.3f}" if isinstance(shown, float) else f"{label} {shown}")
     return f" ({', '.join(told)})" if told else ""

@@ -69,10 +69,23 @@ def meant(named: str, context: Context) -> list[Key]:
     What was copied with its marker, in quotes or with what stood behind it is tried without them.
     """
     told = labels(context)
-    return next(
-        (found for one in dict.fromkeys(_spellings(named)) if one and (found := _called(one, context, told))),
-        [],
-    )
+    whole = {c.key: {*_names(c), told[c.key]} for c in context.candidates}
+    files = {c.key: set(_of_file(c)) for c in context.candidates}
+    for wanted in filter(None, dict.fromkeys(_spellings(named))):
+        for marker, key in context.citations.items():
+            if wanted in {marker, marker.strip("[]")}:
+                return [(key[0], key[1])]
+        found = [key for key, names in whole.items() if wanted in names]
+        if not found and not looks_like_a_marker(wanted):
+            found = (
+                [key for key, names in files.items() if wanted in names]
+                or [k for k in whole if any(name.endswith(wanted) for name in (*whole[k], *files[k]))]
+                or _at_lines(wanted, context)
+                or [c.key for c in context.candidates if _begins_with(c, wanted)]
+            )
+        if found:
+            return found
+    return []
 
 
 def _spellings(named: str) -> Iterator[str]:
@@ -90,23 +103,6 @@ def _spellings(named: str) -> Iterator[str]:
     yield from (tidy, tidy.removeprefix("./"), tidy.removesuffix("()"), tidy.strip("… "))
     core = tidy.strip(",;.:)]>}([{< ")
     yield from (core, f"[{core}]")
-
-
-def _called(wanted: str, context: Context, told: dict[Key, str]) -> list[Key]:
-    for marker, key in context.citations.items():
-        if wanted in {marker, marker.strip("[]")}:
-            return [(key[0], key[1])]
-    exact = {c.key: {*_names(c), told[c.key]} for c in context.candidates}
-    if found := [key for key, names in exact.items() if wanted in names]:
-        return found
-    if looks_like_a_marker(wanted):
-        return []
-    of_file = {c.key: set(_of_file(c)) for c in context.candidates}
-    if found := [key for key, names in of_file.items() if wanted in names]:
-        return found
-    if found := [k for k in exact if any(name.endswith(wanted) for name in (*exact[k], *of_file[k]))]:
-        return found
-    return _at_lines(wanted, context) or [c.key for c in context.candidates if _begins_with(c, wanted)]
 
 
 def _names(candidate: Candidate) -> Iterator[str]:

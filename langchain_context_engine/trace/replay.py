@@ -69,11 +69,7 @@ def replay_ranked(
 
 
 def ranking(trace: Context, engine: Any = None) -> tuple[Ranked, ...]:
-    """Return what rank and dedupe left of a trace's candidates, best first.
-
-    Raises:
-        ConfigError: As `replay`, of the settings that rank and dedupe go by.
-    """
+    """Return what rank and dedupe left of a trace's candidates, best first."""
     if trace.parts:
         ranked = (item for part in trace.parts if part.context for item in ranking(part.context, engine))
         return tuple({item.key: item for item in ranked}.values())
@@ -91,9 +87,6 @@ def config_of(trace: Context, engine: Any = None) -> EngineConfig:
     Args:
         trace: A context, or a trace read back.
         engine: Where parts that were given as functions come from.
-
-    Raises:
-        ConfigError: A value is wrong, or a function is not at hand.
     """
     settings = dict(trace.settings)
     if _is_foreign(trace):

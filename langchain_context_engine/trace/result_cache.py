@@ -20,6 +20,10 @@ Meant = str | Callable[[str, Context], bool] | None
 """What is to be forgotten: what a key contains, what a function of key and context says, or all."""
 
 
+_LONGEST_SECONDS = 600.0
+"""How long one serves however often it is used: what changed in a store, or who may see it, is felt."""
+
+
 class ResultCache:
     """Contexts by the whole request that they answer; the least recently used makes room.
 
@@ -28,8 +32,6 @@ class ResultCache:
     Args:
         max_entries: Contexts that are kept.
         ttl_seconds: How long one serves after it was last used.
-        longest_seconds: How long one serves however often it is used, so that what changed in a store, or
-            who may see it, is felt.
         clock: Tells seconds.
 
     Raises:
@@ -47,15 +49,14 @@ class ResultCache:
         max_entries: int = 100,
         ttl_seconds: float = 30.0,
         *,
-        longest_seconds: float = 600.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        if not min(max_entries, ttl_seconds, longest_seconds) > 0:
-            given = f"{max_entries!r}, {ttl_seconds!r} and {longest_seconds!r}"
-            raise ConfigError(f"the numbers of a ResultCache must be above 0, got {given}")
+        if not min(max_entries, ttl_seconds) > 0:
+            raise ConfigError(
+                f"the numbers of a ResultCache must be above 0, got {max_entries!r} and {ttl_seconds!r}"
+            )
         self.max_entries = int(max_entries)
         self.ttl_seconds = ttl_seconds
-        self.longest_seconds = longest_seconds
         self.hits = 0
         self.misses = 0
         self._clock = clock
@@ -90,7 +91,7 @@ class ResultCache:
             self._entries.pop(oldest, None)
 
     def _keep(self, key: str, context: Context, born_at: float) -> None:
-        expires_at = min(self._clock() + self.ttl_seconds, born_at + self.longest_seconds)
+        expires_at = min(self._clock() + self.ttl_seconds, born_at + _LONGEST_SECONDS)
         self._entries[key] = context, born_at, expires_at
 
     def invalidate(self, pattern: Meant = None) -> int:
@@ -100,11 +101,11 @@ class ResultCache:
             pattern: Those whose key contains this text (a thread's or a user's id, a word of the
                 question), or of which `pattern(key, context)` is true; None is all.
         """
-
-        def is_meant(key: str, context: Context) -> bool:
-            return pattern in key if isinstance(pattern, str) else pattern is None or pattern(key, context)
-
-        chosen = [key for key, entry in list(self._entries.items()) if is_meant(key, entry[0])]
+        chosen = [
+            key
+            for key, (context, *_) in list(self._entries.items())
+            if (pattern in key if isinstance(pattern, str) else pattern is None or pattern(key, context))
+        ]
         return sum(self._entries.pop(key, None) is not None for key in chosen)
 
 

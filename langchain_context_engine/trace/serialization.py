@@ -51,13 +51,6 @@ def context_to_dict(context: Context) -> dict[str, Any]:
 
     Below the top what is at its default is left out. A passage's candidate that stands in `candidates` is
     written as its index there.
-
-    Example:
-        >>> data = context_to_dict(Context(text="hello", tokens=1, budget=10))
-        >>> data["version"], data["text"]
-        (1, 'hello')
-        >>> context_from_dict(data).tokens
-        1
     """
     written = _adapter(Context).dump_python(context, exclude=_LEFT_OUT, fallback=_type_name, **_PLAIN)
     data: dict[str, Any] = {**json.loads(_blank()), **written, "request": request_to_dict(context.request)}
@@ -89,9 +82,6 @@ def request_to_dict(request: ContextRequest, *, is_whole: bool = False) -> dict[
         request: What was asked.
         is_whole: Refuse what data cannot hold, a Document that is pinned for example; otherwise its type's
             name stands for it.
-
-    Raises:
-        ConfigError: `is_whole`, and something would be lost.
     """
     fallback = None if is_whole else _type_name
     elsewhere = {"template", "pinned", "scope", "where"}
@@ -142,11 +132,7 @@ def _dates_read(value: Any) -> Any:
 
 
 def context_from_dict(data: Mapping[str, Any]) -> Context:
-    """Return the context that `context_to_dict` wrote; fields that this version does not know are left out.
-
-    Raises:
-        ConfigError: The data is not a trace, or in a newer form.
-    """
+    """Return the context that `context_to_dict` wrote; fields that are not known are left out."""
     version = data.get("version") if isinstance(data, Mapping) else None
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise ConfigError(

@@ -1,38 +1,33 @@
 """What would it take: changes of one setting that let a dropped candidate in, each proved by a replay.
 
-A replay of many candidates takes a tenth of a second and more, so values are searched by halves, from what
-the missing text costs and where its score would stand. Whether a candidate gets in does not grow with the
-budget, `k` or a weight: with a little more of it another text may take the place. Where not every value in
-between was tried, a change does not call itself the smallest, and what time did not suffice for is named.
+A replay of many candidates takes a tenth of a second and more, so whole numbers are searched by halves.
+Whether a candidate gets in does not grow with the budget, `k` or a weight: with a little more of it another
+text may take the place. Where not every value in between was tried, a change does not call itself the
+smallest, and what time did not suffice for is named.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from langchain_context_engine.config import Parts
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.models.types import Candidate, Key, Ranked, Reason, Verdict
+from langchain_context_engine.models.types import Key, Ranked, Reason, Verdict
 from langchain_context_engine.pipeline.rank import rank, scale_weights
 from langchain_context_engine.pipeline.thresholds import Threshold
-from langchain_context_engine.ranking.signals import Signal
 from langchain_context_engine.trace.assemble import assemble, order
 from langchain_context_engine.trace.context import Context, reading
-from langchain_context_engine.trace.diff import diff
-from langchain_context_engine.trace.explain import name
+from langchain_context_engine.trace.explain import Names
 from langchain_context_engine.trace.replay import config_of, replay
 
 _UNREACHABLE = frozenset({Reason.INVALID, Reason.EMPTY, Reason.FILTERED, Reason.EXCLUDED, Reason.OVER_LIMIT})
 """Dropped before ranking: no setting of rank to render brings these back."""
 
-_WEIGHTS_TRIED = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
-_LARGEST_BUDGET_FACTOR = 64
+_WEIGHTS_TRIED = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
 _ROUGHLY = 20
 """A budget is searched for longer where it is not yet known to a twentieth."""
 
@@ -73,10 +68,12 @@ class Change:
     sentence: str
 
 
-class Changes(tuple[Change, ...]):  # noqa: SLOT001 - no tuple can have slots of its own
+class Changes(list[Change]):
     """The changes that were found, and in `untried` the settings that time did not suffice for."""
 
-    untried: tuple[str, ...] = ()
+    def __init__(self, found: Sequence[Change] = (), untried: Sequence[str] = ()) -> None:
+        super().__init__(found)
+        self.untried = tuple(untried)
 
 
 class _TimeIsUpError(Exception):
@@ -100,14 +97,27 @@ def what_would_it_take(context: Context, key: Key, engine: Any = None, *, second
     """
     with reading(context):
         search = _search(context, key, engine, seconds)
-        return Changes() if search is None else search.changes()
+        if search is None:
+            return Changes()
+        ways = {"budget": search.budget}
+        if search.ordered is not None:
+            ways |= {"duplicates": search.duplicates, "k": search.k, "caps": search.lifted}
+            ways |= {"thresholds": search.thresholds, "weights": search.weights}
+        found: list[Change] = []
+        untried: list[str] = []
+        for way, tried in ways.items():
+            try:
+                found.extend(tried())
+            except _TimeIsUpError:
+                untried.append(way)
+        return Changes(found, untried)
 
 
-def budget_that_admits(context: Context, key: Key, *, seconds: float = 2.0) -> Change | None:
+def budget_that_admits(context: Context, key: Key) -> Change | None:
     """Return the change of the budget that admits a candidate; None where none is found or provable."""
     try:
         with reading(context):
-            search = _search(context, key, None, seconds)
+            search = _search(context, key, None, 2.0)
             return None if search is None else next(search.budget(), None)
     except (ConfigError, _TimeIsUpError):  # a part was a function of the caller's: nothing can be proved
         return None
@@ -124,106 +134,19 @@ def _search(context: Context, key: Key, engine: Any, seconds: float) -> _Search 
 
 
 class _Search:
-    """Tries one setting after the other."""
+    """Tries settings for one candidate; each method yields the changes of one setting that let it in."""
 
     def __init__(self, context: Context, key: Key, engine: Any, seconds: float) -> None:
-        self.context = context
-        self.key = key
-        self.engine = engine
+        self.context, self.key, self.engine = context, key, engine
         self.decision = context.final_decisions()[key]
         self.config = config_of(context, engine)
-        self.parts = _parts_to_try(self.config.parts())
-        self.of_budget: Budget = replace(self.config.budget, tokens=context.budget)
+        parts = self.config.parts()
+        # Whether the question is held in doubt changes no passage, unless a doubtful answer is emptied.
+        below = parts.doubtful_below if parts.is_empty_when_doubtful else 0.0
+        self.parts = replace(parts, doubtful_below=below, unsure_below=0.0)
         # The order is the same for every budget and every k.
         self.ordered = None if context.parts else order(context.candidates, context.request, self.parts)
         self.began, self.seconds = time.monotonic(), seconds
-
-    def changes(self) -> Changes:
-        """Try one setting after the other; of a plan's trace the budget of the whole prompt alone."""
-        ways: dict[str, Callable[[], Iterator[Change]]] = {"budget": self.budget}
-        if self.ordered is not None:
-            ways |= {
-                "duplicates": self.duplicates,
-                "k": self.k,
-                "caps": self.lifted,
-                "thresholds": self.thresholds,
-                "weights": self.weights,
-            }
-        found: list[Change] = []
-        untried: list[str] = []
-        for way, tried in ways.items():
-            try:
-                found.extend(tried())
-            except _TimeIsUpError:
-                untried.append(way)
-        changes = Changes(found)
-        changes.untried = tuple(untried)
-        return changes
-
-    def _is_over(self, share: float = 1.0) -> bool:
-        return time.monotonic() - self.began > share * self.seconds
-
-    def _has(self, context: Context) -> bool:
-        return any(passage.key == self.key for passage in context.passages)
-
-    def _admits(self, **fields: Any) -> bool:
-        """Tell whether other fields of the request let the candidate in, in the order that is known."""
-        if self._is_over():
-            raise _TimeIsUpError
-        if self.ordered is None:
-            return self._has(replay(self.context, self.engine, **fields))
-        request: ContextRequest = replace(self.context.request, **fields)
-        return self._has(assemble(self.context.candidates, request, self.parts, ordered=self.ordered))
-
-    def _change(
-        self, setting: str, before: Any, after: Any, settings: Mapping[str, Any], *, is_smallest: bool = False
-    ) -> Iterator[Change]:
-        """Yield the change if a replay proves it."""
-        if self._is_over():
-            raise _TimeIsUpError
-        again = replay(self.context, self.engine, **settings)
-        if self._has(again):
-            changed = diff(self.context, again)
-            told = f"{setting} from {_told(before)} to {_told(after)}"
-            if setting.startswith("weights."):
-                # Weights replace the present ones: one alone would drop the others.
-                told += f" ({' '.join(f'--weight {n}={w:g}' for n, w in settings['weights'].items())})"
-            told += _leaving(changed.left, self.context)
-            yield Change(
-                setting=setting,
-                before=before,
-                after=after,
-                settings=settings,
-                context=again,
-                leaves=changed.left,
-                enters=tuple(key for key in changed.entered if key != self.key),
-                is_smallest=is_smallest,
-                sentence=told,
-            )
-
-    def _least(self, field: str, now: int, *guesses: int) -> Iterator[Change]:
-        """Yield the least number above the present one that is found to admit.
-
-        The first guess that admits is halved towards what does not; then those nearest to the present one are
-        tried one by one. Each has its part of the time.
-        """
-        fails, found = now, 0
-        for guess in sorted({guess for guess in guesses if guess > now}):
-            if self._admits(**{field: guess}):
-                found = guess
-                break
-            fails = guess
-        if not found:
-            return
-        while found - fails > 1 and not self._is_over(0.4 if (found - fails) * _ROUGHLY < found else 0.8):
-            middle = (fails + found) // 2
-            fails, found = (fails, middle) if self._admits(**{field: middle}) else (middle, found)
-        first = now + 1
-        while first < min(found, now + _NEAR) and not self._is_over(0.5):
-            if self._admits(**{field: first}):
-                found = first
-            first += 1
-        yield from self._change(field, now, found, {field: found}, is_smallest=first >= found)
 
     def budget(self) -> Iterator[Change]:
         """Give what the candidate lacked at its turn, some times that, or what those ranked better lacked."""
@@ -233,10 +156,10 @@ class _Search:
         better = self.ordered.items if self.ordered is not None else ()
         place = next((n for n, item in enumerate(better) if item.key == self.key), 0)
         needed = [int(final[item.key].details.get("needed", 0)) for item in better[: place + 1]]
-        told, most = self.decision.details, max(64, now * _LARGEST_BUDGET_FACTOR)
+        told = self.decision.details
         lacked = max(1, int(told.get("needed", 1)) - max(0, int(told.get("left", 0))))
         guesses = (now + lacked * times for times in (1, 2, 4, 16, 64))
-        yield from self._least("budget", now, *guesses, now + sum(needed), most)
+        yield from self._least("budget", now, *guesses, now + sum(needed), max(64, now * 64))
 
     def k(self) -> Iterator[Change]:
         """Allow more passages."""
@@ -246,10 +169,11 @@ class _Search:
 
     def lifted(self) -> Iterator[Change]:
         """Lift caps, shares and the rule of diversity."""
+        whole = replace(self.config.budget, tokens=self.context.budget)
         none: Mapping[str, Any] = {"item_cap": None, "source_cap": None, "shares": {}}
         for field, nothing in none.items():
-            if before := getattr(self.of_budget, field):
-                budget = replace(self.of_budget, **{field: nothing})
+            if before := getattr(whole, field):
+                budget = replace(whole, **{field: nothing})
                 yield from self._change(f"budget.{field}", before, None, {"budget": budget})
         if self.config.diversity is not None:
             yield from self._change("diversity", "a rule", None, {"diversity": None})
@@ -263,9 +187,8 @@ class _Search:
             first = max(round(now * 10), math.floor(alike * 10)) + 1
             for threshold in (*(n / 10 for n in (first, first + 9) if n < _TENTHS), None):
                 change = {"dedupe_threshold": threshold}
-                found = tuple(self._change("dedupe_threshold", now, threshold, change))
-                yield from found
-                if found:
+                if found := tuple(self._change("dedupe_threshold", now, threshold, change)):
+                    yield from found
                     return
         if self.config.dedupe_rules:
             yield from self._change("dedupe_rules", "the present ones", "none", {"dedupe_rules": ()})
@@ -294,93 +217,118 @@ class _Search:
         latest = self.config.weights is None and any(
             "latest" in passage.ranked.contributions for passage in self.context.passages
         )
-        if latest:
-            # Any weights replace those that such a question is given: where this is enough, all are.
-            alone = tuple(self._change("weights", _LATEST, "relevance alone", {"weights": now}))
+        # Any weights replace those that such a question is given: where relevance alone is enough, all are.
+        if latest and (alone := tuple(self._change("weights", _LATEST, "relevance alone", {"weights": now}))):
             yield from alone
-            if alone:
-                return
-        ranked = _with_every_signal(self.context, self.parts)
-        mine = next((item for item in ranked if item.key == self.key), None)
-        if mine is None:
             return
+        names = list(dict.fromkeys((*now, *self.parts.signals)))
+        equal = dict.fromkeys(names, 1 / len(names))  # so that each has all its values
+        context, parts = self.context, self.parts
+        ranked = rank(
+            context.candidates, context.request, signals=parts.signals, weights=equal, fusion=parts.fusion
+        ).items
         for signal in _signals_that_differ(ranked):
-            weights = self._weights_with(now, signal, ranked, mine)
-            if weights and latest:
+            weights = next(filter(self._admits_weights, self._better(now, signal, ranked)), None)
+            if weights is not None and latest:
                 yield from self._change("weights", _LATEST, _told(weights), {"weights": weights})
-            elif weights:
+            elif weights is not None:
                 before, after = float(now.get(signal, 0.0)), weights[signal]
                 yield from self._change(f"weights.{signal}", before, after, {"weights": weights})
 
-    def _weights_with(
-        self, now: Mapping[str, float], signal: str, ranked: Sequence[Ranked], mine: Ranked
-    ) -> dict[str, float] | None:
-        """Return the weights with that of one signal changed so that they admit, the nearest found.
+    def _better(
+        self, now: Mapping[str, float], signal: str, ranked: Sequence[Ranked]
+    ) -> Iterator[dict[str, float]]:
+        """Yield the weights with that of one signal changed that rank the candidate better, nearest first."""
 
-        Where the candidate's score stands under other weights is known without a replay: only the weight
-        that ranks it best is tried, and those between it and the present one by halves.
-        """
-
-        def scaled(weight: float) -> Mapping[str, float]:
-            return scale_weights({**now, signal: weight}, self.parts.signals.__getitem__)
-
-        def place(weight: float) -> tuple[int, float]:
-            weights = scaled(weight)
-            scores = [sum(w * item.signals[n] for n, w in weights.items()) for item in (mine, *ranked)]
-            return sum(score > scores[0] for score in scores), -scores[0]
-
-        def admits(weight: float) -> bool:
-            if self._is_over():
-                raise _TimeIsUpError
-            parts = replace(self.parts, weights=scaled(weight))
-            return self._has(assemble(self.context.candidates, self.context.request, parts))
+        def place(weights: Mapping[str, float]) -> tuple[int, float]:
+            scaled = scale_weights(weights, self.parts.signals.__getitem__)
+            scores = {item.key: sum(w * item.signals[n] for n, w in scaled.items()) for item in ranked}
+            mine = scores[self.key]
+            return sum(score > mine for score in scores.values()), -mine
 
         before = float(now.get(signal, 0.0))
         others = any(weight for name, weight in now.items() if name != signal)
-        tried = [weight for weight in _WEIGHTS_TRIED if weight != before and (weight or others)]
-        better = sorted(tried, key=lambda weight: (place(weight), abs(weight - before)))
-        better = [weight for weight in better if place(weight) < place(before)]
-        best = next(filter(admits, better[:: max(1, len(better) // 2)]), None)
-        if best is None:
-            return None
-        between = sorted(
-            (weight for weight in tried if min(before, best) < weight <= max(before, best) or weight == best),
-            key=lambda weight: abs(weight - before),
+        if any(item.key == self.key for item in ranked):
+            for weight in sorted(_WEIGHTS_TRIED, key=lambda weight: abs(weight - before)):
+                weights = {**now, signal: weight}
+                if (weight or others) and place(weights) < place(now):
+                    yield weights
+
+    def _admits_weights(self, weights: Mapping[str, float]) -> bool:
+        if self._is_over():
+            raise _TimeIsUpError
+        scaled = scale_weights(weights, self.parts.signals.__getitem__)
+        parts = replace(self.parts, weights=scaled)
+        return self._has(assemble(self.context.candidates, self.context.request, parts))
+
+    def _least(self, field: str, now: int, *guesses: int) -> Iterator[Change]:
+        """Yield the least number above the present one that is found to admit.
+
+        The first guess that admits is halved towards what does not; then those nearest to the present one are
+        tried one by one. Each has its part of the time.
+        """
+        fails, found = now, 0
+        for guess in sorted({guess for guess in guesses if guess > now}):
+            if self._admits(**{field: guess}):
+                found = guess
+                break
+            fails = guess
+        if not found:
+            return
+        while found - fails > 1 and not self._is_over(0.4 if (found - fails) * _ROUGHLY < found else 0.8):
+            middle = (fails + found) // 2
+            fails, found = (fails, middle) if self._admits(**{field: middle}) else (middle, found)
+        first = now + 1
+        while first < min(found, now + _NEAR) and not self._is_over(0.5):
+            if self._admits(**{field: first}):
+                found = first
+            first += 1
+        yield from self._change(field, now, found, {field: found}, is_smallest=first >= found)
+
+    def _admits(self, **fields: Any) -> bool:
+        """Tell whether other fields of the request let the candidate in, in the order that is known."""
+        if self._is_over():
+            raise _TimeIsUpError
+        if self.ordered is None:
+            return self._has(replay(self.context, self.engine, **fields))
+        request: ContextRequest = replace(self.context.request, **fields)
+        return self._has(assemble(self.context.candidates, request, self.parts, ordered=self.ordered))
+
+    def _change(
+        self, setting: str, before: Any, after: Any, settings: Mapping[str, Any], *, is_smallest: bool = False
+    ) -> Iterator[Change]:
+        """Yield the change if a replay proves it."""
+        if self._is_over():
+            raise _TimeIsUpError
+        again = replay(self.context, self.engine, **settings)
+        if not self._has(again):
+            return
+        was, now = ([passage.key for passage in each.passages] for each in (self.context, again))
+        leaves = tuple(key for key in was if key not in now)
+        told = f"{setting} from {_told(before)} to {_told(after)}"
+        if setting.startswith("weights."):
+            # Weights replace the present ones: one alone would drop the others.
+            told += f" ({' '.join(f'--weight {n}={w:g}' for n, w in settings['weights'].items())})"
+        if leaves:
+            others = f" and {len(leaves) - 1} more" if len(leaves) > 1 else ""
+            told += f"; {Names(self.context).name(leaves[0])}{others} would leave"
+        yield Change(
+            setting=setting,
+            before=before,
+            after=after,
+            settings=settings,
+            context=again,
+            leaves=leaves,
+            enters=tuple(key for key in now if key not in was and key != self.key),
+            is_smallest=is_smallest,
+            sentence=told,
         )
-        least, most = 0, len(between) - 1
-        while least < most:
-            middle = (least + most) // 2
-            least, most = (least, middle) if admits(between[middle]) else (middle + 1, most)
-        return {**now, signal: between[most]}
 
+    def _is_over(self, share: float = 1.0) -> bool:
+        return time.monotonic() - self.began > share * self.seconds
 
-def _parts_to_try(parts: Parts) -> Parts:
-    """Return parts that answer alike, for one trace tried many times: each signal is worked out once."""
-    signals = {signal: _asked_once(one) for signal, one in parts.signals.items()}
-    # Whether the question is held in doubt changes no passage, unless a doubtful answer is emptied.
-    below = parts.doubtful_below if parts.is_empty_when_doubtful else 0.0
-    return replace(parts, signals=signals, doubtful_below=below, unsure_below=0.0)
-
-
-def _asked_once(signal: Signal) -> Signal:
-    given: dict[tuple[Key, ...], Sequence[float]] = {}
-
-    def values(candidates: Sequence[Candidate], request: ContextRequest) -> Sequence[float]:
-        keys = tuple(candidate.key for candidate in candidates)
-        if keys not in given:
-            given[keys] = signal(candidates, request)
-        return given[keys]
-
-    return values
-
-
-def _with_every_signal(context: Context, parts: Parts) -> Sequence[Ranked]:
-    """Return the candidates ranked with a little of every signal, so that each has all its values."""
-    names = list(dict.fromkeys((*(parts.weights or {"relevance": 1.0}), *parts.signals)))
-    weights = dict.fromkeys(names, 1 / len(names))
-    return rank(
-        context.candidates, context.request, signals=parts.signals, weights=weights, fusion=parts.fusion
-    ).items
+    def _has(self, context: Context) -> bool:
+        return any(passage.key == self.key for passage in context.passages)
 
 
 def _signals_that_differ(ranked: Sequence[Ranked]) -> tuple[str, ...]:
@@ -405,11 +353,3 @@ def _told(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _leaving(leaves: Sequence[Key], context: Context) -> str:
-    """Return who would leave in the candidate's place, as the end of a sentence."""
-    if not leaves:
-        return ""
-    others = f" and {len(leaves) - 1} more" if len(leaves) > 1 else ""
-    return f"; {name(leaves[0], context)}{others} would leave"

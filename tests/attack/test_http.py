@@ -25,11 +25,11 @@ PROGRAM = textwrap.dedent(
     logging.basicConfig(level=logging.INFO)
     from langchain_context_engine import Candidate, ContextEngine
     from langchain_context_engine.designs import PrimeContextService
-    from langchain_context_engine.serving import limits
+    from langchain_context_engine.serving import server
     from langchain_context_engine.serving.server import LOOPBACK_HOSTS, create_app, run
 
-    limits.HEADER_SECONDS = limits.BODY_SECONDS = 1.0
-    limits.MOST_CONNECTIONS = 20
+    server.HEADER_SECONDS = server.BODY_SECONDS = 1.0
+    server.MOST_CONNECTIONS = 20
 
     class Slow:
         name = "slow"

@@ -19,7 +19,7 @@ from typing import Any
 
 import chromadb
 
-from langchain_context_engine.embeddings import LocalEmbeddings
+from langchain_context_engine.embeddings.local import LocalEmbeddings
 from langchain_context_engine.evaluation.evaluate import Question
 from langchain_context_engine.models.clock import read_instant
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import chromadb
 
 from langchain_context_engine import ChromaSource, Context, ContextEngine
-from langchain_context_engine.embeddings import LocalEmbeddings
+from langchain_context_engine.embeddings.local import LocalEmbeddings
 from langchain_context_engine.evaluation.evaluate import evidence_of
 from langchain_context_engine.evaluation.metrics import score_evidence
 from langchain_context_engine.models.types import Status

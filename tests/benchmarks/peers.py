@@ -27,7 +27,7 @@ from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.schema import NodeWithScore, TextNode
 from llama_index.retrievers.bm25 import BM25Retriever as LlamaBM25Retriever
 
-from langchain_context_engine.embeddings import LocalEmbeddings
+from langchain_context_engine.embeddings.local import LocalEmbeddings
 from langchain_context_engine.evaluation.evaluate import Report, evaluate
 from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.text.tokens import resolve_tokenizer

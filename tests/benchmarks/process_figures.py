@@ -20,7 +20,7 @@ from typing import Any
 import chromadb
 
 from langchain_context_engine import ChromaSource
-from langchain_context_engine.embeddings import LocalEmbeddings
+from langchain_context_engine.embeddings.local import LocalEmbeddings
 from langchain_context_engine.ingest import index_jsonl
 from tests.benchmarks.speed_data import Maker
 

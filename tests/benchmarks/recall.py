@@ -16,7 +16,7 @@ from uuid import uuid4
 import chromadb
 
 from langchain_context_engine import ChromaSource, ContextEngine
-from langchain_context_engine.embeddings import LocalEmbeddings
+from langchain_context_engine.embeddings.local import LocalEmbeddings
 from langchain_context_engine.evaluation.evaluate import Report, evaluate
 from langchain_context_engine.evaluation.metrics import paired_bootstrap
 from tests.benchmarks.datasets import MEAN_OF, SEQUENCES, Dataset, arguments, collections, load

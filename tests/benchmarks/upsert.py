@@ -19,7 +19,7 @@ from typing import Any
 
 import chromadb
 
-from langchain_context_engine.embeddings import LocalEmbeddings
+from langchain_context_engine.embeddings.local import LocalEmbeddings
 from langchain_context_engine.ingest import index_repository
 
 BATCH = 1024

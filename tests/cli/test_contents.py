@@ -11,6 +11,7 @@ import pytest
 
 from langchain_context_engine import ConfigError, Context
 from langchain_context_engine.cli import main
+from langchain_context_engine.cli.process import CommandFailedError
 from langchain_context_engine.cli.store import Store
 from tests.cli.conftest import process
 from tests.ingest_builders import git, write_files
@@ -105,11 +106,14 @@ def test_a_single_file_of_any_kind_is_indexed_and_asked(tmp_path, run, monkeypat
     assert "booked by the day" in run("ask", "how are berths booked?", "--text")[1]
 
 
-def test_a_single_file_that_is_not_read_is_one_line_that_says_why_and_leaves_no_collection(
-    folder, run, fails
-):
+def test_a_single_file_that_is_not_read_is_one_line_that_says_why_and_leaves_nothing(folder, run, fails):
     assert "is left out: binary" in fails(2, "index", "logo.png")
-    assert run("ls")[1].startswith("0 collections, 0 records")
+    assert not (folder / ".context-engine").exists()
+    assert "is left out: binary" in fails(2, "index", "logo.png", "--store", ".")
+    assert not (folder / "chroma").exists()
+    run("index", ".")
+    assert "is left out: binary" in fails(2, "index", "logo.png")
+    assert "3 collections" in run("ls")[1]
     assert "✗" not in run("doctor")[1]
 
 
@@ -290,7 +294,7 @@ def test_what_is_no_store_is_one_line_and_none_is_made_by_asking(tmp_path, fails
 
 def test_the_mark_of_an_unfinished_store_stays_where_a_run_was_interrupted_and_goes_with_the_next(tmp_path):
     store = Store(tmp_path)
-    with pytest.raises(KeyboardInterrupt), store.filling(tmp_path / "a"):
+    with pytest.raises(CommandFailedError, match="the next run goes on"), store.filling(tmp_path / "a"):
         raise KeyboardInterrupt
     for path in ("a", "b"):
         with pytest.raises(ConfigError), store.filling(tmp_path / path):

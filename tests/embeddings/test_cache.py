@@ -21,7 +21,7 @@ from langchain_openai import AzureOpenAIEmbeddings
 from langchain_tests.integration_tests import EmbeddingsIntegrationTests
 from langchain_tests.unit_tests import EmbeddingsUnitTests
 
-from langchain_context_engine.embeddings import CachedEmbeddings
+from langchain_context_engine.embeddings.cache import CachedEmbeddings
 from langchain_context_engine.errors import ConfigError, EmbeddingError
 from tests.builders import WordEmbeddings
 from tests.embedding_builders import (

@@ -15,7 +15,8 @@ import pytest
 from langchain_tests.integration_tests import EmbeddingsIntegrationTests
 from langchain_tests.unit_tests import EmbeddingsUnitTests
 
-from langchain_context_engine.embeddings import LocalEmbeddings, static
+from langchain_context_engine.embeddings import static
+from langchain_context_engine.embeddings.local import LocalEmbeddings
 
 
 class TestLocalEmbeddingsUnit(EmbeddingsUnitTests):

@@ -11,7 +11,7 @@ from langchain_tests.integration_tests import EmbeddingsIntegrationTests
 from langchain_tests.unit_tests import EmbeddingsUnitTests
 from openai import OpenAI
 
-from langchain_context_engine.embeddings import OpenAIEmbeddings
+from langchain_context_engine.embeddings.openai import OpenAIEmbeddings
 from langchain_context_engine.errors import ConfigError, EmbeddingError
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from tests.embedding_server import KEY, EmbeddingServer, vector_of

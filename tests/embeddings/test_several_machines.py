@@ -6,7 +6,7 @@ import pytest
 from langchain_core.stores import InMemoryByteStore
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.embeddings import CachedEmbeddings
+from langchain_context_engine.embeddings.cache import CachedEmbeddings
 from langchain_context_engine.sources.chroma import ChromaSource
 from tests.builders import WordEmbeddings, a_collection
 from tests.chroma_builders import notes

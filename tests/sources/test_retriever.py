@@ -12,9 +12,10 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from pydantic import Field
 
+from langchain_context_engine import ContextEngine
 from langchain_context_engine.errors import SourceError
 from langchain_context_engine.sources.retriever import RetrieverSource
-from tests.builders import a_request
+from tests.builders import ListSource, a_candidate, a_request
 
 
 class Listed(BaseRetriever):
@@ -73,14 +74,12 @@ async def test_nothing_asked_asks_nobody(asked):
     assert await source.afetch(a_request(**asked)) == []
 
 
-async def test_a_failure_names_the_source_and_no_secret():
+def test_a_failure_costs_its_own_candidates_and_names_the_source_and_no_secret():
     """L93."""
-    source = RetrieverSource(Failing(), name="docs")
-    with pytest.raises(SourceError, match="docs") as raised:
-        source.fetch(a_request())
-    assert "sk-test" not in str(raised.value)
-    with pytest.raises(SourceError, match="docs"):
-        await source.afetch(a_request())
+    engine = ContextEngine([RetrieverSource(Failing(), name="docs"), ListSource([a_candidate()])])
+    (warning,) = [told for told in engine.build("billing").warnings if "docs" in told]
+    assert "failed" in warning
+    assert "sk-test" not in warning
 
 
 @pytest.mark.parametrize("answer", [None, "text", ["text"], {"documents": []}])

@@ -97,7 +97,7 @@ def test_a_function_of_chroma_s_embeds_the_question_of_its_collection():
         def __init__(self):
             self.asked = []
 
-        def __call__(self, input):  # noqa: A002 - Chroma's name for it
+        def __call__(self, input):
             self.asked.append(input)
             return [EMBEDDINGS.embed_query(text) for text in input]
 

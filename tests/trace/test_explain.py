@@ -8,7 +8,7 @@ import pytest
 
 from langchain_context_engine import ContextEngine, replay
 from langchain_context_engine.models.types import Decision, Reason, Verdict
-from langchain_context_engine.trace.explain import how_alike
+from langchain_context_engine.trace.explain import Names
 from tests.builders import ListSource, a_candidate
 
 WHOLE = (
@@ -27,7 +27,7 @@ def a_context(*texts, metadata=None, **settings):
 
 
 def told(context, number):
-    return how_alike(context.final_decisions()[("memories", str(number))], context)
+    return Names(context).how_alike(context.final_decisions()[("memories", str(number))])
 
 
 def test_of_a_text_that_another_holds_and_more_no_share_is_told():
@@ -55,7 +55,7 @@ def test_what_is_known_of_another_in_between_is_told_of_that():
     decision = Decision(
         stage="dedupe", key=("a", "2"), verdict=Verdict.DROPPED, reason=Reason.DUPLICATE, details=details
     )
-    assert how_alike(decision, a_context(WHOLE)) == "through a/1 (93 % alike)"
+    assert Names(a_context(WHOLE)).how_alike(decision) == "through a/1 (93 % alike)"
 
 
 def test_of_what_lacked_room_the_budget_that_admits_it_is_told_and_who_else_moves():

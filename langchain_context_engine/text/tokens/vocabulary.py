@@ -67,7 +67,7 @@ def load_encoding(name: str) -> Backend | None:
         return _download(name)
     try:
         return Tiktoken(tiktoken.get_encoding(name))
-    except Exception:  # noqa: BLE001 - a damaged cache is downloaded anew, which can fail in any way
+    except (LookupError, OSError, RuntimeError, ValueError):  # a damaged cache is downloaded anew
         return None
 
 
