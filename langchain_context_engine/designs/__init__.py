@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from langchain_context_engine.designs.arguments import EngineSettings
 from langchain_context_engine.designs.learning import (
     ContextAssemblyError,
     FormattedContext,
@@ -50,7 +51,6 @@ from langchain_context_engine.designs.prime import (
     PrimeContextService,
     PrimeSettings,
 )
-from langchain_context_engine.designs.shared import EngineSettings
 from langchain_context_engine.designs.workspace import (
     CollectorSettings,
     ContextConfig,

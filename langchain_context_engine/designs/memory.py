@@ -25,8 +25,8 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables.config import ContextThreadPoolExecutor
 from langchain_core.stores import ByteStore
 
-from langchain_context_engine.config import EngineConfig, Registry
-from langchain_context_engine.designs.shared import EngineSettings, as_source, off_loop
+from langchain_context_engine.config import Registry
+from langchain_context_engine.designs.arguments import EngineSettings, FunctionSource, as_source, off_loop
 from langchain_context_engine.embeddings import CachedEmbeddings
 from langchain_context_engine.embeddings.vectors import check_vector
 from langchain_context_engine.engine import ContextEngine
@@ -46,12 +46,11 @@ from langchain_context_engine.ranking.signals import MISSING, Stated, clamp, rea
 from langchain_context_engine.rendering.templates import TEMPLATES, Template
 from langchain_context_engine.sources.shared import QueryVectors
 from langchain_context_engine.text.tokens import resolve_tokenizer
-from langchain_context_engine.trace.assemble import assemble
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.replay import ranking, replay
 
 if TYPE_CHECKING:
-    from langchain_context_engine.designs.shared import Store
+    from langchain_context_engine.designs.arguments import Store
 
 WORKSPACE_KEY = "workspace_id"
 """The metadata key that says which workspace a memory belongs to."""
@@ -680,20 +679,20 @@ class ContextFormatter:
             ConfigError: The template or the budget is wrong.
         """
         shown = _as_template(TEMPLATES[template] if isinstance(template, str) else template)
-        own = {**SETTINGS, **_BY_PLACE, "dedupe_threshold": None, "dedupe_rules": ()}
-        own |= {"budget": token_budget, "template": shown, "tokenizer": self._count}
-        parts = EngineConfig(**own).parts()
-        found = [_candidate(result, 1 - place / (1 + len(memories))) for place, result in enumerate(memories)]
-        request = ContextRequest(budget=token_budget, template=shown)
-        context = Context(request=request, is_truncated=bool(memories))
-        context = assemble(found, request, parts) if token_budget else context
+        given = FunctionSource(name="memories", ask=lambda _: memories, records=_placed)
+        own = {
+            **SETTINGS,
+            **_BY_PLACE,
+            "dedupe_threshold": None,
+            "dedupe_rules": (),
+            "tokenizer": self._count,
+        }
+        engine = ContextEngine([given], **own)
+        context = engine.build("", budget=token_budget, template=shown, limit=len(memories))
         kept = {passage.key[1] for passage in context.passages}
-        return ContextResult(
-            memories=tuple(result for result in memories if result.memory.id in kept),
-            memory_ids=tuple(result.memory.id for result in memories if result.memory.id in kept),
-            template=shown.name,
-            trace=context,
-        )
+        found = tuple(result for result in memories if result.memory.id in kept)
+        ids = tuple(result.memory.id for result in found)
+        return ContextResult(memories=found, memory_ids=ids, template=shown.name, trace=context)
 
     def estimate_tokens(self, text: str) -> int:
         """Return the tokens of a text: counted, not estimated."""
@@ -706,16 +705,20 @@ class ContextFormatter:
         return self.format(memories, template, token_budget).memories
 
 
-def _candidate(result: SearchResult, place: float) -> Candidate:
-    memory = result.memory
-    return Candidate(
-        id=memory.id,
-        text=memory.content,
-        kind=memory.type,
-        relevance=result.score,
-        created_at=memory.created_at,
-        metadata={**memory.metadata, "confidence": memory.confidence, _PLACE: place},
-    )
+def _placed(results: Sequence[SearchResult]) -> list[Candidate]:
+    """Return results as candidates that keep their order."""
+    return [
+        Candidate(
+            id=memory.id,
+            text=memory.content,
+            kind=memory.type,
+            relevance=result.score,
+            created_at=memory.created_at,
+            metadata={**memory.metadata, "confidence": memory.confidence, _PLACE: 1 - i / (1 + len(results))},
+        )
+        for i, result in enumerate(results)
+        for memory in (result.memory,)
+    ]
 
 
 def _cached(embeddings: Any, cache: CacheConfig, expected: int | None) -> CachedEmbeddings:
@@ -779,15 +782,11 @@ def _places(candidates: Sequence[Candidate], ranker: RankingFunction, options: R
     results = [SearchResult(memory=Memory.of(c), score=c.relevance) for c in candidates]
     place = {id(result): i for i, result in enumerate(results)}
     values = [0.0] * len(results)
-    name = getattr(ranker, "__name__", type(ranker).__name__)
-    try:
-        needed = [p for p in inspect.signature(ranker).parameters.values() if p.default is p.empty]
-        ranked = list(ranker(list(results), options) if len(needed) > 1 else ranker(list(results)))
-    except Exception as error:
-        raise ConfigError(f"ranker {name!r} failed: {safe_message(error)}") from error
+    needed = [p for p in inspect.signature(ranker).parameters.values() if p.default is p.empty]
+    ranked = list(ranker(list(results), options) if len(needed) > 1 else ranker(list(results)))
     for rank, result in enumerate(ranked):
         if id(result) not in place:
-            raise ConfigError(f"ranker {name!r} gave a result that it was not given")
+            raise ConfigError(f"ranker {ranker!r} gave a result that it was not given")
         values[place.pop(id(result))] = 1 - rank / len(results)
     return values
 

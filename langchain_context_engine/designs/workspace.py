@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 from langchain_core.embeddings import Embeddings
 from pydantic import Field
 
-from langchain_context_engine.designs.shared import Checked, EngineSettings, off_loop
+from langchain_context_engine.designs.arguments import Checked, EngineSettings, off_loop
 from langchain_context_engine.designs.workspace_blocks import (
     ActivitySettings,
     Blocks,

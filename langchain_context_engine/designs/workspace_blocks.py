@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from langchain_context_engine.designs.shared import Checked
+from langchain_context_engine.designs.arguments import Checked
 from langchain_context_engine.filters import (
     EVERYTHING,
     HIDDEN,

@@ -484,8 +484,8 @@ def test_a_plan_tells_what_each_part_was_promised_took_and_lost(tmp_path):
     plan = a_full_plan(120, journal=path)
     result = plan.assemble(ASKED, history=a_conversation(20))
     parts = named(result.trace)
-    assert {name: parts[name].kind for name in ("system 1", "kb", "faq", "notes", "examples", "user")} == {
-        "system 1": "system", "kb": "pack", "faq": "pack", "notes": "pack", "examples": "example", "user": "user",
+    assert {name: parts[name].kind for name in ("system 1", "kb", "faq", "notes", "assistant 4", "user")} == {
+        "system 1": "system", "kb": "pack", "faq": "pack", "notes": "pack", "assistant 4": "example", "user": "user",
     }  # fmt: skip
     prompt = result.to_prompt().to_string()
     assert all(part.text in prompt or part.kind == "history" for part in result.parts)
