@@ -498,9 +498,8 @@ class WorkspaceContextBuilder:
             now=request.now,
         )
         target = target_of(asked)
-        for record in self._blocks.read([target] if target else (), asked).values():
-            said = str(record.get("documents") or "")[:_FOCUS_ASKED]
-            asked = replace(asked, focus={**focus_of(asked), "said": said})
+        for block in self._blocks.read([target] if target else (), asked).values():
+            asked = replace(asked, focus={**focus_of(asked), "said": block.text[:_FOCUS_ASKED]})
         more = [name for name in _IF_ASKED if name in enabled]
         settings = _divided(budget, more)
         near = self.engine.config.thresholds.get("semantic")
