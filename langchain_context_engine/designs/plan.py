@@ -24,7 +24,6 @@ from langchain_context_engine.config import Registry, with_own
 from langchain_context_engine.designs.arguments import EngineSettings
 from langchain_context_engine.designs.plan_assembly import Assembly, Call, Pack, PlanResult
 from langchain_context_engine.designs.plan_messages import (
-    BudgetSpec,
     ContextDeclaration,
     ContextPolicySpec,
     Directive,
@@ -227,17 +226,8 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
         if self.max_tokens is None and any(budget and budget.ratio for budget in budgets):
             told = "a ratio of a pack's budget is a share of input_budget, which is not given"
             raise ConfigError(f"plan {self.name!r}: {told}")
-        shared = self.policy.pack_budget.model_dump(by_alias=True)
-        return {
-            name: {
-                "weight": spec.weight,
-                "priority": spec.priority,
-                "has_budget": spec.budget is not None,
-                **(spec.budget or BudgetSpec()).model_dump(),
-                **shared,
-            }
-            for name, spec in specs.items()
-        }
+        shared = {"shared": self.policy.pack_budget.model_dump()}
+        return {name: spec.model_dump(exclude={"type", "name"}) | shared for name, spec in specs.items()}
 
     def _replaying_engine(self) -> ContextEngine:
         """Return an engine that has every function that the packs' engines were given."""

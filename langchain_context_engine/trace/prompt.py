@@ -66,20 +66,20 @@ def claims_of(rules: Mapping[str, Mapping[str, Any]], limit: int) -> tuple[dict[
     """Return what packs may have within a limit, and what those without a budget of their own share.
 
     Args:
-        rules: Name → `weight`, `priority`, `max_tokens` and `ratio` (of the limit) of its own budget, whether
-            it `has_budget`, and of what the others share `default_max_tokens` and `default_ratio`.
+        rules: Name → `weight`, `priority`, its own `budget` or None, and the `shared` one: each a number of
+            `max_tokens`, a `ratio` of the limit, or both.
         limit: Tokens of the whole prompt.
     """
 
-    def bound(rule: Mapping[str, Any], tokens: str, ratio: str) -> int:
-        share = None if rule[ratio] is None else int(rule[ratio] * limit)
-        return min((most for most in (rule[tokens], share) if most is not None), default=UNBOUNDED)
+    def most(budget: Mapping[str, Any]) -> int:
+        share = None if budget["ratio"] is None else int(budget["ratio"] * limit)
+        return min((n for n in (budget["max_tokens"], share) if n is not None), default=UNBOUNDED)
 
     claims, default = {}, UNBOUNDED
     for name, rule in rules.items():
-        own = bound(rule, "max_tokens", "ratio") if rule["has_budget"] else None
-        claims[name] = Claim(weight=rule["weight"], priority=rule["priority"], most=own)
-        default = bound(rule, "default_max_tokens", "default_ratio")
+        own, default = rule["budget"], most(rule["shared"])
+        claim = Claim(weight=rule["weight"], priority=rule["priority"])
+        claims[name] = claim if own is None else replace(claim, most=most(own))
     return claims, default
 
 
