@@ -14,7 +14,8 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Unpack
 
 from pydantic.alias_generators import to_camel
@@ -87,6 +88,7 @@ _MOST_REFERENCES = 50
 _LEAST_LIMIT = 50
 _WRITERS = ("author", "sender", "user_name", "name", "role")
 _COUNTED = {"reference": "explicit", "message": "history"}
+_OPTIONAL = ("excerpt", "path", "place")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +201,8 @@ class ContextMetrics:
 
     def to_dict(self) -> dict[str, float]:
         """Return the figures under the document's names, JSON-ready."""
-        return _named(self, without=("is_cached",))
+        figures: dict[str, float] = _named(self, "is_cached")
+        return figures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,8 +273,12 @@ class PrimeContext:
             "text": self.text,
             "totalTokens": self.total_tokens,
             "status": str(self.trace.status),
-            "items": [_item_data(item) for item in self.items],
-            "citations": [_citation_data(citation) for citation in self.citations],
+            "items": [_named(item, "citation") for item in self.items],
+            "citations": [
+                {"id": c.marker, "type": c.kind, "usedInResponse": c.is_used}
+                | _named(c, "marker", "key", "kind", "is_used")
+                for c in self.citations
+            ],
             "stats": _named(self.stats),
         }
 
@@ -585,26 +592,13 @@ def _written_by(found: Sequence[Candidate], request: ContextRequest) -> list[Can
     return [replace(c, metadata={**c.metadata, "title": c.metadata["role"]}) for c in found]
 
 
-def _named(figures: Any, without: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the fields of a value under the document's names."""
-    return {to_camel(name): getattr(figures, name) for name in figures.__slots__ if name not in without}
-
-
-def _item_data(item: ContextItem) -> dict[str, Any]:
-    told = {**item.metadata, "matched_keywords": list(item.metadata["matched_keywords"])}
-    if "created_at" in told:
-        told["created_at"] = told["created_at"].isoformat()
-    data = _named(item, without=("citation",) if item.excerpt else ("citation", "excerpt"))
-    return {**data, "metadata": {to_camel(name): value for name, value in told.items()}}
-
-
-def _citation_data(citation: Citation) -> dict[str, Any]:
-    told = {"path": citation.path, "place": citation.place, "excerpt": citation.excerpt}
-    return {
-        "id": citation.marker,
-        "source": citation.source,
-        "type": citation.kind,
-        **{name: value for name, value in told.items() if value},
-        "relevance": citation.relevance,
-        "usedInResponse": citation.is_used,
-    }
+def _named(value: Any, *without: str) -> Any:
+    """Return a value under the document's names, JSON-ready; of what may be missing only what is there."""
+    if is_dataclass(value):
+        value = {f.name: getattr(value, f.name) for f in fields(value) if f.name not in without}
+    if isinstance(value, Mapping):
+        told = {to_camel(name): _named(item) for name, item in value.items()}
+        return {name: item for name, item in told.items() if item != "" or name not in _OPTIONAL}
+    if isinstance(value, tuple):
+        return list(value)
+    return value.isoformat() if isinstance(value, datetime) else value

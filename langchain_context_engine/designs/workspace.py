@@ -40,7 +40,7 @@ from langchain_context_engine.errors import ConfigError, ScopeError
 from langchain_context_engine.filters import in_scope
 from langchain_context_engine.journal import open_journal
 from langchain_context_engine.models.budget import Budget
-from langchain_context_engine.models.request import ContextRequest, Message
+from langchain_context_engine.models.request import MOST_CANDIDATES, ContextRequest, Message
 from langchain_context_engine.models.types import Candidate, Passage
 from langchain_context_engine.pipeline.thresholds import Threshold
 from langchain_context_engine.ranking.places import TreeDistance, TypeMatch, UserAffinity
@@ -101,7 +101,6 @@ SIGNALS: Mapping[str, Any] = {
     "user_affinity": UserAffinity(),
 }
 
-_LEAST_LIMIT = 50
 _FOCUS_ASKED = 600
 """Characters of the focused block that the search is asked with, beside the question."""
 
@@ -402,12 +401,7 @@ class WorkspaceContextBuilder:
             "weights": {_SIGNAL_OF.get(name, name): weight for name, weight in config.weights.items()},
             "thresholds": {"semantic": Threshold(of_best=near.min_threshold, least=near.min_similarity)},
             # Each collector has a bound of its own; none is cut short by the engine's.
-            "limit": max(
-                _LEAST_LIMIT,
-                near.top_k,
-                collectors.relations.max_items,
-                activity.recent_edit_count + activity.recent_view_count,
-            ),
+            "limit": MOST_CANDIDATES,
             **config.truncation.settings(),
             **settings,
             **_divided(config.token_budget, ()),
