@@ -47,7 +47,6 @@ from langchain_context_engine.ranking.places import TreeDistance, TypeMatch, Use
 from langchain_context_engine.rendering.compact import resolve_compactor
 from langchain_context_engine.rendering.templates import Template
 from langchain_context_engine.sources.adapted import AdaptedSource
-from langchain_context_engine.sources.chroma import ChromaSource
 from langchain_context_engine.sources.history import HistorySource
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.text.truncate import TRUNCATORS, AtLeast
@@ -391,7 +390,7 @@ class WorkspaceContextBuilder:
         self.config = config
         self.journal = open_journal(journal)
         self._permissions = permissions
-        self._blocks = Blocks(collection, fields)
+        self._blocks = Blocks(collection, fields, embeddings)
         self.store = self._blocks.name
         self._count = resolve_tokenizer(settings.get("tokenizer", "auto"))
         collectors = config.collectors
@@ -407,10 +406,9 @@ class WorkspaceContextBuilder:
             **_divided(config.token_budget, ()),
             "signals": {**SIGNALS, **settings.get("signals", {})},
         }
-        search = ChromaSource(collection, embeddings=embeddings, hybrid=False, fields=self._blocks.fields)
         found = {
             "focus": self._collector("focus", around_focus, collectors.focus),
-            "semantic": self._collector("semantic", self._nearest, search),
+            "semantic": self._collector("semantic", self._nearest),
             "relations": self._collector("relations", connected, collectors.relations),
             "activity": self._collector("activity", lately, activity, self.journal),
         }
@@ -514,10 +512,10 @@ class WorkspaceContextBuilder:
     def _collector(self, name: str, collect: Callable[..., Any], *given: Any) -> BlockSource:
         return BlockSource(name=name, blocks=self._blocks, collect=functools.partial(collect, *given))
 
-    def _nearest(self, search: ChromaSource, blocks: Blocks, request: ContextRequest) -> list[Candidate]:
+    def _nearest(self, blocks: Blocks, request: ContextRequest) -> list[Candidate]:
         """Return the nearest blocks; which of them are near enough the engine tells."""
         query, limit = _asked_of_search(request), self.config.collectors.semantic.top_k
-        found = search.fetch(replace(blocks.within_time(request), query=query, limit=limit))
+        found = blocks.source.fetch(replace(blocks.within_time(request), query=query, limit=limit))
         # The similarity stays known where another collector finds the block too, with a claim of its own.
         alike = _cosines(found, blocks.handle.space)
         return [replace(c, claims={"dense": value}) for c, value in zip(found, alike, strict=True)]

@@ -16,11 +16,9 @@ from pydantic import Field
 
 from langchain_context_engine.designs.arguments import Checked
 from langchain_context_engine.filters import (
-    HIDDEN,
     NOTHING,
     Condition,
     Filter,
-    Not,
     all_of,
     matcher,
     read_scope,
@@ -28,13 +26,13 @@ from langchain_context_engine.filters import (
     to_chroma,
 )
 from langchain_context_engine.models.clock import read_instant
-from langchain_context_engine.models.metadata import checked_fields, read_list, renamed
+from langchain_context_engine.models.metadata import read_list
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.pipeline.expand import LINK_DECAY
 from langchain_context_engine.ranking.signals import read_number
-from langchain_context_engine.search.collection import FIELDS, CollectionHandle
-from langchain_context_engine.search.records import to_candidate
+from langchain_context_engine.search.collection import CollectionHandle
+from langchain_context_engine.sources.chroma import ChromaSource
 
 Found = dict[str, Candidate]
 Number = Annotated[int, Field(ge=0, strict=True)]
@@ -116,10 +114,12 @@ class Blocks:
     `fields` says what is read → the metadata key that it is stored under.
     """
 
-    def __init__(self, collection: Any, fields: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, collection: Any, fields: Mapping[str, str] | None = None, embeddings: Any = None
+    ) -> None:
+        self.source = ChromaSource(collection, embeddings=embeddings, hybrid=False, fields=fields)
         self.handle = CollectionHandle(collection)
-        self.name = self.handle.name
-        self.fields = checked_fields(fields)
+        self.name, self.fields = self.handle.name, self.source.fields
 
     def has(self, name: str, operator: str, *values: Any) -> Condition:
         """Return a condition on what is read, under the metadata key that it is stored under."""
@@ -138,19 +138,9 @@ class Blocks:
 
     def read(self, ids: Iterable[str], request: ContextRequest) -> Found:
         """Return id → block of those that exist and may be known, in the order of the ids; one call."""
-        allowed = all_of(Not(HIDDEN), _pushed(request))
-        wanted = list(dict.fromkeys(ids))
-        if not wanted or allowed == NOTHING:
-            return {}
-        rows, is_allowed = self.handle.read(wanted, FIELDS), matcher(allowed)
-        known = {id_: rows[id_].get("metadatas") or {} for id_ in wanted if id_ in rows}
-        return {
-            id_: to_candidate(
-                id_, {**rows[id_], "metadatas": renamed(metadata, self.fields)}, source=self.name
-            )
-            for id_, metadata in known.items()
-            if is_allowed(metadata)
-        }
+        found = self.source.get(list(ids), replace(request, query="", vector=None))
+        is_wanted = matcher(read_where(request.where))
+        return {block.id: block for block in found if is_wanted(block.metadata)}
 
     def find(self, condition: Filter, request: ContextRequest) -> Found:
         """Return id → block of all that fulfil a condition and may be known."""
@@ -161,7 +151,8 @@ class Blocks:
 
         Only where that is much is the store asked for what is in the scope.
         """
-        scope = _pushed(request)
+        # `deleted` is not asked for: the store would look at every record.
+        scope = all_of(read_scope(request.scope), read_where(request.where))
         if scope == NOTHING:
             return []
         few = self.handle.few(where, (), _FEW)
@@ -169,11 +160,15 @@ class Blocks:
 
     def linking(self, ids: Sequence[str], request: ContextRequest) -> list[str]:
         """Return the ids of blocks whose `links` name one of these: in a list, a JSON list, a text."""
+        if not ids:
+            return []
         key = self.fields.get("links", "links")
         tests = [{key: test} for id_ in ids for test in ({"$contains": id_}, {"$eq": id_})]
-        listed = self.ids({"$or": tests}, request) if tests else []
+        listed = self.ids({"$or": tests}, request)
         # A store finds an id in a list; within a text it cannot look.
-        texts = self.handle.few(to_chroma(_pushed(request)), ("metadatas",), _MOST_READ_FOR_LINKS) or {}
+        texts = (
+            self.handle.few(to_chroma(read_scope(request.scope)), ("metadatas",), _MOST_READ_FOR_LINKS) or {}
+        )
         links = {id_: (row["metadatas"] or {}).get(key) for id_, row in texts.items()}
         told = sorted(
             id_
@@ -389,11 +384,6 @@ def _summarised(block: Candidate) -> Candidate:
     """Return a page with its `summary` for a text, where it states one."""
     summary = block.metadata.get("summary")
     return replace(block, text=summary) if isinstance(summary, str) and summary.strip() else block
-
-
-def _pushed(request: ContextRequest) -> Filter:
-    """Return what a store is asked to check; `deleted` is not, for it would look at every record."""
-    return all_of(read_scope(request.scope), read_where(request.where))
 
 
 def _both(*tests: dict[str, Any] | None) -> dict[str, Any] | None:
