@@ -295,5 +295,5 @@ def test_what_the_readme_names_is_there(capsys):
     assert all(option in told for option in re.findall(r"(?<=\s)--[a-z]+", readme))
     assert all(f"examples/{name}.py" in readme for name in PRINTED)
     named = set(re.findall(r"`([A-Z][A-Za-z]+)(?:\(|`)", readme))
-    assert {"RankingOptions", "CustomRanker", "TokenBudget", "PrimeSettings"} <= named & {*designs.__all__}
+    assert {"RankingOptions", "CustomRanker", "TokenBudget", "PrimeSettings"} <= named & {*vars(designs)}
     assert all((home.parent / target).exists() for target in re.findall(r"\]\(([^)#:\s]+)\)", readme))
