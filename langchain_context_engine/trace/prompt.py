@@ -21,7 +21,7 @@ from langchain_context_engine.models.types import (
     Status,
     Verdict,
 )
-from langchain_context_engine.trace.context import Context, Part
+from langchain_context_engine.trace.context import Context, Part, reading
 
 JOINT = "\n\n"
 """What stands between the parts of a prompt."""
@@ -245,7 +245,8 @@ def refit(
     if budget is None:
         parts = written({name: fill(name, None) for name in packs})
     else:
-        claims, default = claims_of({name: part.rule for name, part in packs.items()}, limit)
+        with reading(trace):
+            claims, default = claims_of({name: part.rule for name, part in packs.items()}, limit)
         parts = written(fit_packs(claims, (max(0, -excess({})), default), fill, excess))
     parts = _given_way(parts, lambda parts: cost(parts) - limit)
     base = replace(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -491,6 +492,9 @@ def test_a_plans_replay_keeps_every_budget_and_unchanged_is_the_same(tokens):
         changed = replay(trace, budget=other)
         assert changed.tokens <= other
         assert bool(changed.text) == bool(changed.tokens)
+    damaged = replace(trace, parts=tuple(replace(part, rule={}) for part in trace.parts))
+    with pytest.raises(ConfigError, match="damaged"):
+        replay(damaged, budget=50)
 
 
 def test_a_nested_plan_is_a_part_with_its_own_parts():
