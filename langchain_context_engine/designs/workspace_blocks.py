@@ -158,24 +158,22 @@ class Blocks:
         few = self.handle.few(where, (), _FEW)
         return list(self.handle.rows(_both(where, to_chroma(scope))) if few is None else few)
 
-    def linking(self, ids: Sequence[str], request: ContextRequest) -> list[str]:
+    def links(self, request: ContextRequest) -> dict[str, Any] | None:
+        """Return id → `links` of all blocks of the scope; None where those are too many to be read."""
+        scope, key = to_chroma(read_scope(request.scope)), self.fields.get("links", "links")
+        rows = self.handle.few(scope, ("metadatas",), _MOST_READ_FOR_LINKS)
+        return None if rows is None else {id_: (r["metadatas"] or {}).get(key) for id_, r in rows.items()}
+
+    def linking(
+        self, ids: Sequence[str], links: Mapping[str, Any] | None, request: ContextRequest
+    ) -> list[str]:
         """Return the ids of blocks whose `links` name one of these: in a list, a JSON list, a text."""
-        if not ids:
-            return []
+        if links is not None:
+            return [id_ for id_, given in links.items() if not {*ids}.isdisjoint(map(str, read_list(given)))]
+        # A store finds an id in a list; within a text it cannot look.
         key = self.fields.get("links", "links")
         tests = [{key: test} for id_ in ids for test in ({"$contains": id_}, {"$eq": id_})]
-        listed = self.ids({"$or": tests}, request)
-        # A store finds an id in a list; within a text it cannot look.
-        texts = (
-            self.handle.few(to_chroma(read_scope(request.scope)), ("metadatas",), _MOST_READ_FOR_LINKS) or {}
-        )
-        links = {id_: (row["metadatas"] or {}).get(key) for id_, row in texts.items()}
-        told = sorted(
-            id_
-            for id_, given in links.items()
-            if isinstance(given, str) and not {*ids}.isdisjoint(map(str, read_list(given)))
-        )
-        return list(dict.fromkeys((*listed, *told)))
+        return self.ids({"$or": tests}, request) if tests else []
 
     def children(self, parents: Sequence[str], request: ContextRequest) -> dict[str, list[Candidate]]:
         """Return parent → its children in reading order (`position`, then id)."""
@@ -300,9 +298,9 @@ def connected(settings: RelationSettings, blocks: Blocks, request: ContextReques
     relevance: dict[str, float] = {}
     found: Found = {}
     level, seen = blocks.read([target], request) if target else {}, {target}
-    within = blocks.within_time(request)
+    within, links = blocks.within_time(request), blocks.links(request) if level and depth else {}
     for step in range(depth if target else 0):
-        wanted = _led_to(level, blocks, within)
+        wanted = _led_to(level, blocks.linking(list(level), links, within))
         if step == 0 and focus.get("database") is not None:
             rows = blocks.ids(to_chroma(blocks.has("database_id", "$in", focus["database"])), within)
             wanted |= dict.fromkeys(rows[: 2 * most], 0.75)
@@ -316,13 +314,13 @@ def connected(settings: RelationSettings, blocks: Blocks, request: ContextReques
     return _weighed(relevance.items(), found)
 
 
-def _led_to(level: Found, blocks: Blocks, request: ContextRequest) -> dict[str, float]:
+def _led_to(level: Found, linking: Sequence[str]) -> dict[str, float]:
     """Return id → relevance of what a level's blocks lead to, the best first."""
 
     def named(key: str) -> list[str]:
         return [str(id_) for block in level.values() for id_ in read_list(block.metadata.get(key))]
 
-    backlinks = dict.fromkeys((*named("backlinks"), *blocks.linking(list(level), request)), 0.65)
+    backlinks = dict.fromkeys((*named("backlinks"), *linking), 0.65)
     return {**backlinks, **dict.fromkeys(named("links"), 0.7), **dict.fromkeys(named("relations"), 0.75)}
 
 

@@ -210,6 +210,15 @@ def test_backlinks_are_found_in_every_form_in_which_links_are_read(links):
     assert ids(build(records, "basin", focus={"block_id": "task"}, embeddings=LOCAL), "relations") == ["back"]
 
 
+def test_of_more_blocks_than_are_read_the_store_finds_backlinks_in_lists():
+    """W4, W12"""
+    told = {"mine": "acme", "theirs": "rival"}
+    records = [{**a_block(id_, "A link", links=["task"]), "workspace": scope} for id_, scope in told.items()]
+    blocks = Blocks(a_collection(records, embeddings=EMBEDDINGS))
+    request = a_request(scope={"workspace": "acme"})
+    assert [*blocks.read(blocks.linking(["task"], None, request), request)] == ["mine"]
+
+
 def test_ten_related_blocks_at_most_however_many_edges():
     """W4, K87"""
     notes = [a_block(f"n{i}", f"note {i}", links=["hub"]) for i in range(300)]
