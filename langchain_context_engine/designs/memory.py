@@ -310,16 +310,6 @@ class ContextTemplate:
     footer: str = ""
     include_metadata: bool | None = None
 
-    def as_template(self) -> Template:
-        """Return it as a template of the engine."""
-        return Template(
-            name=self.name,
-            header=self.header,
-            passage=self.memory_format,
-            separator=self.separator,
-            footer=self.footer,
-        )
-
 
 RankingFunction = Callable[..., Sequence[SearchResult]]
 """`(results) -> results` or `(results, RankingOptions) -> results`: best first; what it leaves out is out."""
@@ -680,14 +670,8 @@ class ContextFormatter:
         """
         shown = _as_template(TEMPLATES[template] if isinstance(template, str) else template)
         given = FunctionSource(name="memories", ask=lambda _: memories, records=_placed)
-        own = {
-            **SETTINGS,
-            **_BY_PLACE,
-            "dedupe_threshold": None,
-            "dedupe_rules": (),
-            "tokenizer": self._count,
-        }
-        engine = ContextEngine([given], **own)
+        own = {**SETTINGS, **_BY_PLACE, "dedupe_threshold": None, "dedupe_rules": ()}
+        engine = ContextEngine([given], tokenizer=self._count, **own)
         context = engine.build("", budget=token_budget, template=shown, limit=len(memories))
         kept = {passage.key[1] for passage in context.passages}
         found = tuple(result for result in memories if result.memory.id in kept)
@@ -761,7 +745,8 @@ def _as_template(given: Any, include_metadata: bool | None = None) -> Template:
     """Return a template of the engine; `include_metadata` goes before the template's own."""
     if isinstance(given, ContextTemplate):
         include_metadata = given.include_metadata if include_metadata is None else include_metadata
-        given = given.as_template()
+        around = {"header": given.header, "separator": given.separator, "footer": given.footer}
+        given = Template(name=given.name, passage=given.memory_format, **around)
     if not isinstance(given, Template):
         raise TemplateError(f"expected a ContextTemplate or a Template, got {type(given).__name__}")
     shows = _METADATA.search(given.passage) is not None
@@ -810,11 +795,7 @@ def _results_of(ranked: Iterable[Ranked], context: Context) -> Results:
             link = Relationship(source_id=by[1], target_id=key[1])
             found = RelatedMemory(memory=Memory.of(known[key]), relationship=link, depth=depth)
             related.setdefault(root, []).append(found)
-
-    def skipped(candidate: Candidate) -> tuple[str, ...]:
-        links = links_of(candidate) if context.request.depth else ()
-        return tuple(link for link in links if (candidate.source, link) not in known)
-
+    is_followed = context.request.depth > 0
     return tuple(
         SearchResult(
             memory=Memory.of(item.candidate),
@@ -822,7 +803,11 @@ def _results_of(ranked: Iterable[Ranked], context: Context) -> Results:
             rank=place,
             rank_score=item.score,
             relationships=tuple(sorted(related.get(item.key, ()), key=lambda r: r.depth)),
-            skipped_links=skipped(item.candidate),
+            skipped_links=tuple(
+                link
+                for link in (links_of(item.candidate) if is_followed else ())
+                if (item.candidate.source, link) not in known
+            ),
         )
         for place, item in enumerate(ranked, start=1)
     )
