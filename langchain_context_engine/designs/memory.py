@@ -767,11 +767,15 @@ def _places(candidates: Sequence[Candidate], ranker: RankingFunction, options: R
     results = [SearchResult(memory=Memory.of(c), score=c.relevance) for c in candidates]
     place = {id(result): i for i, result in enumerate(results)}
     values = [0.0] * len(results)
-    needed = [p for p in inspect.signature(ranker).parameters.values() if p.default is p.empty]
-    ranked = list(ranker(list(results), options) if len(needed) > 1 else ranker(list(results)))
+    name = getattr(ranker, "__name__", type(ranker).__name__)
+    try:
+        needed = [p for p in inspect.signature(ranker).parameters.values() if p.default is p.empty]
+        ranked = list(ranker(list(results), options) if len(needed) > 1 else ranker(list(results)))
+    except Exception as error:
+        raise ConfigError(f"ranker {name!r} failed: {safe_message(error)}") from error
     for rank, result in enumerate(ranked):
         if id(result) not in place:
-            raise ConfigError(f"ranker {ranker!r} gave a result that it was not given")
+            raise ConfigError(f"ranker {name!r} gave a result that it was not given")
         values[place.pop(id(result))] = 1 - rank / len(results)
     return values
 

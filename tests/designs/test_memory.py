@@ -214,7 +214,13 @@ def test_built_in_names_are_reserved_and_parts_are_checked():
     for name, shown, error in (("chat", "{{content}}", ConfigError), ("bad", "{{contnet}}", TemplateError)):
         with pytest.raises(error):
             engine.register_template(name, ContextTemplate(name=name, memory_format=shown))
-    for ranker, told in (("recencyy", "by_recency"), (3, "ranker"), (lambda results: ["another"], "ranker")):
+    failing, foreign = (lambda results: 1 / 0), (lambda results: ["another"])
+    for ranker, told in (
+        ("recencyy", "by_recency"),
+        (3, "a ranker is"),
+        (failing, "failed"),
+        (foreign, "gave"),
+    ):
         with pytest.raises(ConfigError, match=told):
             engine.search(TIMELINE, "acme", ranker=ranker)
 
