@@ -459,11 +459,12 @@ class Assembly:
     def _compacted(self) -> list[Piece]:
         """Return what fits without packs: the examples go, the oldest turn first, then the system is cut."""
         pieces, count = self.bare, self.plan.count
-        while self._excess(pieces) > 0 and (
-            own := [i for i, p in enumerate(pieces) if p.part.kind == "example"]
-        ):
-            begins = [i for i, p in enumerate(pieces) if p.part.role == "user" or p.part.kind != "example"]
-            end = next((i for i in begins if i > own[0]), len(pieces))
+        while self._excess(pieces) > 0:
+            own = [i for i, piece in enumerate(pieces) if piece.part.kind == "example"]
+            if not own:
+                break
+            begins = {i for i, p in enumerate(pieces) if p.part.role == "user" or p.part.kind != "example"}
+            end = min((i for i in begins if i > own[0]), default=len(pieces))
             self.call.warnings.append(f"{end - own[0]} of the plan's own messages were left out for room")
             pieces = [*pieces[: own[0]], *pieces[end:]]
         whole = text = system_of(pieces)
@@ -484,15 +485,12 @@ class Assembly:
 
     def _with_history(self, pieces: list[Piece]) -> list[Piece]:
         """Return the pieces with as many of the latest turns as fit, whole and without a gap."""
-        history, place = (
-            self.call.history,
-            next((i for i, p in enumerate(pieces) if p.part.name == "history"), None),
-        )
+        missing, latest = list[BaseMessage](), turns(self.call.history)
+        place = next((i for i, p in enumerate(pieces) if p.part.kind == "history"), None)
         if place is None:
-            if history and not self.is_nested:
+            if latest and not self.is_nested:
                 self.call.warnings.append("the plan has no place for history; it was left out")
             return pieces
-        missing, latest = list[BaseMessage](), turns(history)
 
         def joined() -> list[Piece]:
             said = [Piece.said(f"history {n}", "history", turn) for n, turn in enumerate(latest, 1)]

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
@@ -49,6 +49,8 @@ from tests.designs.plan_builders import (
     budget,
 )
 
+EXAMPLES = [{"type": "user", "content": "2+2?"}, {"type": "assistant", "content": "4"}]
+
 
 def contents(messages):
     return [message.content for message in messages]
@@ -70,8 +72,8 @@ def test_the_documents_basic_usage():
 async def test_a_plan_is_a_runnable_from_a_dictionary_to_a_chat_prompt():
     """P1, P9"""
     packs = {"kb": Pages(), "faq": an_engine()}
-    examples = [{"type": "user", "content": "2+2?"}, {"type": "assistant", "content": "4"}]
-    plan = a_plan((SYSTEM, a_pack(), a_pack("faq"), *examples, HISTORY, USER), packs=packs, policy=budget(60))
+    messages = (SYSTEM, a_pack(), a_pack("faq"), *EXAMPLES, HISTORY, USER)
+    plan = a_plan(messages, packs=packs, policy=budget(60))
     wanted = plan.invoke({**ASKED, "history": [("user", "hm")]})
     assert isinstance(wanted, ChatPromptValue)
     said = wanted.to_messages()
@@ -297,6 +299,7 @@ def test_a_circle_an_unknown_pack_and_a_nested_history_are_refused_at_constructi
          {"question": "{input.secret} {context.kb}", "secret": "s3"},
          '{input.secret} {context.kb} {"a": {b: 1}} {} {0} {input.question}'),
         ("[{input.x}]", {"x": None}, "[]"),
+        ([{"type": "text", "text": "Re {input.x}"}, "{input.x}"], {"x": 1}, [{"type": "text", "text": "Re 1"}, "1"]),
     ],
 )  # fmt: skip
 def test_texts_name_values_and_packs_by_dot_path_and_values_never_expand(content, values, text):
@@ -355,8 +358,9 @@ def test_tokens_are_counted_in_all_that_a_message_carries_and_in_tool_schemas():
         a_plan(tools=[3])
 
 
+@example(tokens=4, pages=[], turns=2, count=count_words)
 @given(
-    tokens=st.integers(8, 90),
+    tokens=st.integers(3, 90),
     pages=st.lists(
         st.tuples(st.integers(0, 12), st.integers(2, 9), st.integers(0, 3), st.integers(0, 2)), max_size=3
     ),
@@ -371,7 +375,7 @@ def test_a_plan_never_exceeds_its_budget_and_never_cuts_the_user(tokens, pages, 
         a_pack(f"p{i}", weight=weight, priority=priority) for i, (_, _, weight, priority) in enumerate(pages)
     ]
     plan = a_plan(
-        [SYSTEM, *places, HISTORY, {"type": "user", "content": "why?"}],
+        [SYSTEM, *places, *EXAMPLES, HISTORY, {"type": "user", "content": "why?"}],
         packs=packs, tokenizer=count, policy=budget(tokens, expansion={"max_pages": 2}),
     )  # fmt: skip
     result = plan.assemble({}, history=a_conversation(turns))
