@@ -47,7 +47,7 @@ from langchain_context_engine.trace.prompt import (
     compose,
     fit_packs,
     most_of,
-    share_packs,
+    promises,
 )
 
 if TYPE_CHECKING:
@@ -315,7 +315,7 @@ class Assembly:
         self.claims, default = claims_of(plan.rules, limit)
         self.bounds = room, default
         self.most = most_of(self.claims, *self.bounds)
-        self.promised = share_packs(self.claims, self.most, *self.bounds)
+        self.promised = promises(self.claims, self.bounds)
         self._wanting: list[tuple[Assembly, str]] = []
 
     def jobs(self) -> list[Job]:

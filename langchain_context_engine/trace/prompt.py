@@ -88,30 +88,6 @@ def most_of(claims: Claims, room: int, default: int) -> dict[str, int]:
     return {name: min(room, default if c.most is None else c.most) for name, c in claims.items()}
 
 
-def share_packs(claims: Claims, needs: Mapping[str, int], room: int, default: int) -> dict[str, int]:
-    """Return what packs may have, none more than it needs.
-
-    Those of the highest priority come first. Within a priority each has a share by weight; what one does
-    not need goes to the others, and what all of them leave to the next priority.
-
-    Args:
-        claims: Name → what the pack may have.
-        needs: Name → tokens that the pack can use.
-        room: Tokens of all of them.
-        default: Tokens of those without a budget of their own.
-    """
-    granted: dict[str, int] = {}
-    for own in _by_priority(claims):
-        bounds = {name: min(needs[name], most) for name, most in most_of(own, UNBOUNDED, default).items()}
-        sharing = {name: claim.weight for name, claim in own.items() if claim.most is None}
-        bounds |= share_out(default, sharing, bounds)
-        shares = share_out(room, {name: claim.weight for name, claim in own.items()}, bounds)
-        granted |= shares
-        room = max(0, room - sum(shares.values()))
-        default = max(0, default - sum(shares[name] for name in sharing))
-    return granted
-
-
 def fit_packs(
     claims: Claims,
     bounds: tuple[int, int],
@@ -121,8 +97,8 @@ def fit_packs(
 ) -> dict[str, Filled]:
     """Return all packs filled, so that the prompt fits; {} where it does not.
 
-    A pack is tried with all that it may have; where they then take too much, each has what `share_packs`
-    grants it, and what those of a priority leave goes to the next one.
+    Those of the highest priority come first. A pack is tried with all that it may have; where those of a
+    priority then take too much, each has its share by weight. What they leave goes to the next priority.
 
     Args:
         claims: Name → what the pack may have.
@@ -141,13 +117,20 @@ def fit_packs(
     return {}
 
 
+def promises(claims: Claims, bounds: tuple[int, int]) -> dict[str, int]:
+    """Return what each pack may have if all use what they may; `claims` and `bounds` as in `fit_packs`."""
+    filled = _filled(claims, *bounds, lambda _, tokens: Filled(Context(), tokens, 0))
+    return {name: pack.tokens for name, pack in filled.items()}
+
+
 def _filled(claims: Claims, room: int, default: int, fill: Callable[[str, int], Filled]) -> dict[str, Filled]:
     filled: dict[str, Filled] = {}
-    for own in _by_priority(claims):
+    for priority in sorted({claim.priority for claim in claims.values()}, reverse=True):
+        own = {name: claim for name, claim in claims.items() if claim.priority == priority}
         most = most_of(own, room, default)
-        promised = share_packs(own, most, room, default)
+        promised = _shares(own, most, room, default)
         tried = {name: fill(name, tokens) for name, tokens in most.items()}
-        granted = share_packs(own, {name: pack.tokens for name, pack in tried.items()}, room, default)
+        granted = _shares(own, {name: pack.tokens for name, pack in tried.items()}, room, default)
         for name, pack in tried.items():
             fitted = pack if pack.tokens <= granted[name] else fill(name, granted[name])
             filled[name] = fitted._replace(promised=promised[name])
@@ -156,9 +139,12 @@ def _filled(claims: Claims, room: int, default: int, fill: Callable[[str, int], 
     return filled
 
 
-def _by_priority(claims: Claims) -> list[Claims]:
-    priorities = sorted({claim.priority for claim in claims.values()}, reverse=True)
-    return [{name: c for name, c in claims.items() if c.priority == priority} for priority in priorities]
+def _shares(claims: Claims, needs: Mapping[str, int], room: int, default: int) -> dict[str, int]:
+    """Return what packs of one priority may have, by weight; what one does not need goes to the others."""
+    bounds = {name: min(needs[name], most) for name, most in most_of(claims, UNBOUNDED, default).items()}
+    weights = {name: claim.weight for name, claim in claims.items()}
+    bounds |= share_out(default, {n: weights[n] for n, c in claims.items() if c.most is None}, bounds)
+    return share_out(room, weights, bounds)
 
 
 def compose(parts: Sequence[Part], base: Context, *, tokens: int) -> Context:
