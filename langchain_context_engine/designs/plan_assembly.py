@@ -296,7 +296,7 @@ class Call:
     question: str = ""
     start: float = field(default_factory=time.perf_counter)
     pages: dict[tuple[int, str], list[Context]] = field(default_factory=dict)
-    failures: dict[tuple[int, str], str] = field(default_factory=dict)
+    failures: dict[int, dict[str, str]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
 
@@ -307,6 +307,9 @@ class Assembly:
         self.plan, self.call, self.is_nested = plan, call, is_nested
         self.limit = min((n for n in (plan.max_tokens, bound) if n is not None), default=None)
         self.packs = {name: self._pack(name) for name in plan.rules}
+        # A nested plan is assembled anew for each size, of what it was given once.
+        self.pages = {name: call.pages.setdefault((id(plan), name), []) for name in plan.rules}
+        self.failures = call.failures.setdefault(id(plan), {})
         self.bare = self._pieces({})
         self._check_fixed()
         room, limit = (
@@ -327,11 +330,11 @@ class Assembly:
         """Keep what the jobs gave, or raised."""
         for (assembly, name), found in zip(self._wanting, answers, strict=True):
             if isinstance(found, Context):
-                assembly.pages(name).append(found)
+                assembly.pages[name].append(found)
             elif isinstance(found, ConfigError) or not isinstance(found, ContextEngineError):
                 raise found
             else:
-                self.call.failures[id(assembly.plan), name] = safe_message(found)
+                assembly.failures[name] = safe_message(found)
 
     def open(self) -> Iterator[tuple[Assembly, str]]:
         """Yield the packs that can be asked, those of nested plans too, and whose they are."""
@@ -343,10 +346,10 @@ class Assembly:
 
     def wants_more(self, name: str) -> bool:
         """Return whether another page is worth asking for: there may be one, and there is room for it."""
-        pack, pages, most = self.packs[name], self.pages(name), self.most[name]
+        pack, pages, most = self.packs[name], self.pages[name], self.most[name]
         expansion = self.plan.policy.expansion
-        if self._failure(name) or not pages:
-            return not self._failure(name)
+        if name in self.failures or not pages:
+            return name not in self.failures
         if len(pages) >= expansion.max_pages or most >= UNBOUNDED or pack.is_dry(pages):
             return False
         return pack.fit(pages, most).tokens < expansion.min_fill_ratio * most
@@ -354,15 +357,8 @@ class Assembly:
     def job(self, name: str) -> Job:
         """Return what asks for the next page of a pack."""
         pack, bound = self.packs[name], _bound(self.promised[name] or self.most[name])
-        request = pack.request(self._query(pack), len(self.pages(name)), bound, self.call.fields)
+        request = pack.request(self._query(pack), len(self.pages[name]), bound, self.call.fields)
         return pack.source, request
-
-    def pages(self, name: str) -> list[Context]:
-        """Return the pages of a pack that are there."""
-        return self.call.pages.setdefault((id(self.plan), name), [])
-
-    def _failure(self, name: str) -> str:
-        return self.call.failures.get((id(self.plan), name), "")
 
     def _nested(self, pack: Pack, most: int) -> Assembly:
         return Assembly(pack.source, self.call, _bound(most), is_nested=True)
@@ -377,17 +373,17 @@ class Assembly:
         filled = fit_packs(self.claims, self.bounds, self._filled, excess, iterations)
         pieces = self._pieces(filled)
         pieces = self._with_history(self._compacted() if self._excess(pieces) > 0 else pieces)
-        failed = [why for name in self.packs if (why := self._failure(name))]
-        if failed and len(failed) == len(self.packs) and not self.is_nested:
-            raise AllSourcesFailedError(failed)
+        if self.failures and len(self.failures) == len(self.packs) and not self.is_nested:
+            raise AllSourcesFailedError([*self.failures.values()])
         parts = list(self._parts(pieces, filled))
-        warnings = [f"pack {name!r} is empty: {why}" for (_, name), why in call.failures.items()]
+        failed = [failure for failures in call.failures.values() for failure in failures.items()]
+        warnings = [f"pack {name!r} is empty: {why}" for name, why in failed]
         own = (warning for pack in filled.values() for warning in pack.context.warnings)
         base = replace(
             self._base(parts),
             warnings=tuple(dict.fromkeys((*warnings, *call.warnings, *own))),
             timings={"total": (time.perf_counter() - call.start) * 1000},
-            status=Status.PARTIAL if failed else Status.OK,
+            status=Status.PARTIAL if self.failures else Status.OK,
         )
         asked = [piece for piece in pieces if piece.part.kind == "user"]
         return PlanResult(
@@ -413,7 +409,7 @@ class Assembly:
         if pack.is_plan and most > 0:
             context = self._nested(pack, most).result().trace
         elif most > 0:
-            context = pack.fit(self.pages(name), _bound(most))
+            context = pack.fit(self.pages[name], _bound(most))
         return Filled(context, self.plan.count(context.text), 0)
 
     def _query(self, pack: Pack) -> str:
@@ -548,7 +544,7 @@ class Assembly:
         context, tokens, promised = filled.get(name, Filled(Context(), 0, UNBOUNDED))
         needed = context.tokens + sum(inner.lost for inner in context.parts)
         if context.is_truncated and not pack.is_plan:
-            needed = max(needed, pack.fit(self.pages(name), MOST).tokens)
+            needed = max(needed, pack.fit(self.pages[name], MOST).tokens)
         lost = max(0, needed - tokens)
         return Part(
             name=name,
@@ -557,7 +553,7 @@ class Assembly:
             tokens=tokens,
             promised=_bound(promised),
             lost=lost,
-            reason=self._failure(name) or ("some of it was left out or cut for room" if lost else ""),
+            reason=self.failures.get(name) or ("some of it was left out or cut for room" if lost else ""),
             within=within,
             rule=self.plan.rules[name],
             context=context,
