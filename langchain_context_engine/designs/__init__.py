@@ -1,127 +1,59 @@
 """Five ready-made assemblies of the engine's parts, one a document.
 
-`README.md` maps the documents' names to ours.
+`README.md` maps the documents' names to ours. A name that is imported as itself is public.
 """
 
 from __future__ import annotations
 
-from langchain_context_engine.designs.learning import (
-    ContextAssemblyError,
-    FormattedContext,
-    InvalidContextTypeError,
-    LearningMemoryAssembler,
-    Searcher,
-)
-from langchain_context_engine.designs.memory import (
-    CacheConfig,
-    ContextFormatter,
-    ContextOptions,
-    ContextPreview,
-    ContextResult,
-    ContextTemplate,
-    CustomRanker,
-    Memory,
-    MemoryEngine,
-    RankingFunction,
-    RankingOptions,
-    RelatedMemory,
-    SearchAnalytics,
-    SearchOptions,
-    SearchResult,
-)
-from langchain_context_engine.designs.plan import ContextAssembler, ContextPlan
-from langchain_context_engine.designs.plan_assembly import (
-    ContextPack,
-    ContextPackBlock,
-    ContextRetrieverRequest,
-    Pack,
-    PlanResult,
-)
-from langchain_context_engine.designs.plan_messages import (
-    ContextDeclaration,
-    ContextPolicySpec,
-    MessageCounter,
-)
-from langchain_context_engine.designs.prime import (
-    ContextItem,
-    ContextMetrics,
-    ContextStats,
-    PrimeContext,
-    PrimeContextService,
-    PrimeSettings,
-)
-from langchain_context_engine.designs.shared import EngineSettings
-from langchain_context_engine.designs.workspace import (
-    CollectorSettings,
-    ContextConfig,
-    ContextHints,
-    ContextPayload,
-    ContextValidationResult,
-    FocusPoint,
-    SemanticSettings,
-    TokenBudget,
-    TruncationSettings,
-    User,
-    WorkspaceContextBuilder,
-    WorkspaceRequest,
-)
-from langchain_context_engine.designs.workspace_blocks import (
-    ActivitySettings,
-    FocusSettings,
-    RelationSettings,
-)
-
-__all__ = [
-    "ActivitySettings",
-    "CacheConfig",
-    "CollectorSettings",
-    "ContextAssembler",
-    "ContextAssemblyError",
-    "ContextConfig",
-    "ContextDeclaration",
-    "ContextFormatter",
-    "ContextHints",
-    "ContextItem",
-    "ContextMetrics",
-    "ContextOptions",
-    "ContextPack",
-    "ContextPackBlock",
-    "ContextPayload",
-    "ContextPlan",
-    "ContextPolicySpec",
-    "ContextPreview",
-    "ContextResult",
-    "ContextRetrieverRequest",
-    "ContextStats",
-    "ContextTemplate",
-    "ContextValidationResult",
-    "CustomRanker",
-    "EngineSettings",
-    "FocusPoint",
-    "FocusSettings",
-    "FormattedContext",
-    "InvalidContextTypeError",
-    "LearningMemoryAssembler",
-    "Memory",
-    "MemoryEngine",
-    "MessageCounter",
-    "Pack",
-    "PlanResult",
-    "PrimeContext",
-    "PrimeContextService",
-    "PrimeSettings",
-    "RankingFunction",
-    "RankingOptions",
-    "RelatedMemory",
-    "RelationSettings",
-    "SearchAnalytics",
-    "SearchOptions",
-    "SearchResult",
-    "Searcher",
-    "SemanticSettings",
-    "TokenBudget",
-    "TruncationSettings",
-    "User",
-    "WorkspaceContextBuilder",
-    "WorkspaceRequest",
-]
+from langchain_context_engine.designs.arguments import EngineSettings as EngineSettings
+from langchain_context_engine.designs.learning import ContextAssemblyError as ContextAssemblyError
+from langchain_context_engine.designs.learning import FormattedContext as FormattedContext
+from langchain_context_engine.designs.learning import InvalidContextTypeError as InvalidContextTypeError
+from langchain_context_engine.designs.learning import LearningMemoryAssembler as LearningMemoryAssembler
+from langchain_context_engine.designs.learning import Searcher as Searcher
+from langchain_context_engine.designs.memory import CacheConfig as CacheConfig
+from langchain_context_engine.designs.memory import ContextFormatter as ContextFormatter
+from langchain_context_engine.designs.memory import ContextOptions as ContextOptions
+from langchain_context_engine.designs.memory import ContextPreview as ContextPreview
+from langchain_context_engine.designs.memory import ContextResult as ContextResult
+from langchain_context_engine.designs.memory import ContextTemplate as ContextTemplate
+from langchain_context_engine.designs.memory import CustomRanker as CustomRanker
+from langchain_context_engine.designs.memory import Memory as Memory
+from langchain_context_engine.designs.memory import MemoryEngine as MemoryEngine
+from langchain_context_engine.designs.memory import RankingFunction as RankingFunction
+from langchain_context_engine.designs.memory import RankingOptions as RankingOptions
+from langchain_context_engine.designs.memory import RelatedMemory as RelatedMemory
+from langchain_context_engine.designs.memory import SearchAnalytics as SearchAnalytics
+from langchain_context_engine.designs.memory import SearchOptions as SearchOptions
+from langchain_context_engine.designs.memory import SearchResult as SearchResult
+from langchain_context_engine.designs.plan import ContextAssembler as ContextAssembler
+from langchain_context_engine.designs.plan import ContextPlan as ContextPlan
+from langchain_context_engine.designs.plan_assembly import ContextPack as ContextPack
+from langchain_context_engine.designs.plan_assembly import ContextPackBlock as ContextPackBlock
+from langchain_context_engine.designs.plan_assembly import ContextRetrieverRequest as ContextRetrieverRequest
+from langchain_context_engine.designs.plan_assembly import Pack as Pack
+from langchain_context_engine.designs.plan_assembly import PlanResult as PlanResult
+from langchain_context_engine.designs.plan_messages import ContextDeclaration as ContextDeclaration
+from langchain_context_engine.designs.plan_messages import ContextPolicySpec as ContextPolicySpec
+from langchain_context_engine.designs.plan_messages import MessageCounter as MessageCounter
+from langchain_context_engine.designs.prime import ContextItem as ContextItem
+from langchain_context_engine.designs.prime import ContextMetrics as ContextMetrics
+from langchain_context_engine.designs.prime import ContextStats as ContextStats
+from langchain_context_engine.designs.prime import PrimeContext as PrimeContext
+from langchain_context_engine.designs.prime import PrimeContextService as PrimeContextService
+from langchain_context_engine.designs.prime import PrimeSettings as PrimeSettings
+from langchain_context_engine.designs.workspace import CollectorSettings as CollectorSettings
+from langchain_context_engine.designs.workspace import ContextConfig as ContextConfig
+from langchain_context_engine.designs.workspace import ContextHints as ContextHints
+from langchain_context_engine.designs.workspace import ContextPayload as ContextPayload
+from langchain_context_engine.designs.workspace import ContextValidationResult as ContextValidationResult
+from langchain_context_engine.designs.workspace import FocusPoint as FocusPoint
+from langchain_context_engine.designs.workspace import SemanticSettings as SemanticSettings
+from langchain_context_engine.designs.workspace import TokenBudget as TokenBudget
+from langchain_context_engine.designs.workspace import TruncationSettings as TruncationSettings
+from langchain_context_engine.designs.workspace import User as User
+from langchain_context_engine.designs.workspace import WorkspaceContextBuilder as WorkspaceContextBuilder
+from langchain_context_engine.designs.workspace import WorkspaceRequest as WorkspaceRequest
+from langchain_context_engine.designs.workspace_blocks import ActivitySettings as ActivitySettings
+from langchain_context_engine.designs.workspace_blocks import FocusSettings as FocusSettings
+from langchain_context_engine.designs.workspace_blocks import RelationSettings as RelationSettings

@@ -9,6 +9,7 @@ render    a section for each source that has something, and a footer that counts
 
 from __future__ import annotations
 
+import functools
 import inspect
 import logging
 from collections import Counter
@@ -18,7 +19,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from langchain_core.embeddings import Embeddings
 
-from langchain_context_engine.designs.shared import EngineSettings, FunctionSource, as_source, read_candidate
+from langchain_context_engine.designs.arguments import (
+    EngineSettings,
+    FunctionSource,
+    as_source,
+)
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.errors import (
     AllSourcesFailedError,
@@ -40,7 +45,7 @@ from langchain_context_engine.sources.adapted import AdaptedSource
 from langchain_context_engine.trace.context import Context
 
 if TYPE_CHECKING:
-    from langchain_context_engine.designs.shared import Store
+    from langchain_context_engine.designs.arguments import Store
 
 KIND_OF: Mapping[str, str] = {
     "memories": "memory",
@@ -254,7 +259,7 @@ class Searcher:
         for axis in self.experiences if isinstance(self.experiences, Mapping) else ():
             if axis not in AXES:
                 raise UnknownNameError("axis of experiences", axis, AXES)
-        if not self.sources({}) and not self.premortem_sources({}):
+        if not self.stores():
             raise ConfigError(f"a Searcher needs at least one of {', '.join(KIND_OF)}")
 
     @classmethod
@@ -262,65 +267,37 @@ class Searcher:
         """Return a searcher; an object with the document's methods (`search_memories`, …) is made one.
 
         Each method is asked with the question and `limit`, and with what narrows it (`axis`, `domain`,
-        `strategy`, `outcome`) where it takes that; it may be a coroutine function. See `read_candidate`
-        for what it may give.
+        `strategy`, `outcome`) where it takes that; it may be a coroutine function. See `FunctionSource` for
+        what it may give.
 
         Raises:
             ConfigError: It is neither.
         """
         if isinstance(given, Searcher):
             return given
-        methods = {name: getattr(given, f"search_{name}", None) for name in KIND_OF}
-        found: dict[str, Any] = {
-            name: _method_source(name, method) for name, method in methods.items() if callable(method)
-        }
+        found: dict[str, Any] = {}
+        for name in KIND_OF:
+            method = getattr(given, f"search_{name}", None)
+            if callable(method) and name == "experiences":
+                found[name] = {axis: _method_source(f"{name}:{axis}", method, axis) for axis in AXES}
+            elif callable(method):
+                found[name] = _method_source(name, method)
         if not found:
             names = ", ".join(f"search_{name}" for name in KIND_OF)
             raise ConfigError(f"searcher must be a Searcher, or have {names}; got {type(given).__name__}")
-        if search := methods["experiences"]:
-            found["experiences"] = {
-                axis: _method_source(f"experiences:{axis}", search, axis, axis=axis) for axis in AXES
-            }
         return cls(**found)
+
+    def stores(self) -> dict[str, Any]:
+        """Return section → where it is searched; of experiences each axis is a section."""
+        axes = self.experiences
+        by_axis = axes if isinstance(axes, Mapping) else dict.fromkeys(AXES, axes)
+        found = {**{name: getattr(self, name) for name in KIND_OF if name != "experiences"}, **by_axis}
+        return {section: store for section, store in found.items() if store is not None}
 
     def types(self) -> tuple[str, ...]:
         """Return the context types that can be asked for, in the order of the sections."""
-        return tuple(name for name in KIND_OF if self._store(_section_of(name)) is not None)
-
-    def sources(self, fields: Mapping[str, str]) -> list[AdaptedSource]:
-        """Return a source for each context type, named after it."""
-        return [self._source(name, _section_of(name), fields) for name in self.types()]
-
-    def premortem_sources(self, fields: Mapping[str, str]) -> list[AdaptedSource]:
-        """Return a source for each section of a premortem, named after it, with its own question."""
-        sections = [section for section in PREMORTEM if self._store(section) is not None]
-        return [self._source(name, name, fields, is_warning=True) for name in sections]
-
-    def _store(self, section: str) -> Any:
-        if section not in AXES:
-            return getattr(self, section)
-        return self.experiences.get(section) if isinstance(self.experiences, Mapping) else self.experiences
-
-    def _source(
-        self, name: str, section: str, fields: Mapping[str, str], *, is_warning: bool = False
-    ) -> AdaptedSource:
-        """Return a section's store as a source, its records shown as the section shows them."""
-        kind = KIND_OF.get(section, "experience")
-        on: dict[str, Any] = {}
-        if section in AXES and not isinstance(self.experiences, Mapping):
-            on = {fields.get("axis", "axis"): [section, None] if section == "full" else section}
-
-        def ask(request: ContextRequest) -> ContextRequest | None:
-            asked = _premortem_question(request, section, fields) if is_warning else request
-            return replace(asked, where={"$and": [asked.where, on]}) if asked and on else asked
-
-        def shape(found: Sequence[Candidate], request: ContextRequest) -> list[Candidate]:
-            del request
-            # What a record calls its type (a memory's, a unit's) is not the kind of item that it is here.
-            return [_shown(replace(c, kind=kind), section, is_warning=is_warning) for c in found]
-
-        store = as_source(self._store(section), self.embeddings, fields)
-        return AdaptedSource(store, name=name, ask=ask, shape=shape)
+        stores = self.stores()
+        return tuple(name for name in KIND_OF if _section_of(name) in stores)
 
 
 class LearningMemoryAssembler:
@@ -351,17 +328,17 @@ class LearningMemoryAssembler:
         fields: Mapping[str, str] | None = None,
         **settings: Unpack[EngineSettings],
     ) -> None:
-        self.searcher = Searcher.of(searcher)
-        names = checked_fields(fields)
+        self.searcher, names = Searcher.of(searcher), checked_fields(fields)
+        stores = self.searcher.stores()
         # A quarter of a small share is little: what is left of an item may be a line.
         budget = Budget(shares=SHARES, item_cap=0.25, minimum_cut=8, is_soft=soft_limit)
         own: dict[str, Any] = {**SETTINGS, "budget": budget, **_ASSEMBLING, **settings}
-        self.engine = ContextEngine(self.searcher.sources(names), journal=journal, **own)
+        asked = [_source(self.searcher, name, _section_of(name), names) for name in self.searcher.types()]
+        self.engine = ContextEngine(asked, journal=journal, **own)
         budget = replace(budget, shares={**dict.fromkeys(AXES, 3.0), "values": 1.0})
         own = {**SETTINGS, "budget": budget, **_WARNING, **settings}
-        self.premortem_engine = ContextEngine(
-            self.searcher.premortem_sources(names), journal=self.engine.journal, **own
-        )
+        warned = [_source(self.searcher, s, s, names, is_warning=True) for s in PREMORTEM if s in stores]
+        self.premortem_engine = ContextEngine(warned, journal=self.engine.journal, **own)
 
     async def assemble_context(
         self, query: str, context_types: Sequence[str], limit: int = 20, max_tokens: int = 2000, **fields: Any
@@ -444,10 +421,6 @@ class LearningMemoryAssembler:
         )
 
 
-def _section_of(context_type: str) -> str:
-    return "full" if context_type == "experiences" else context_type
-
-
 def _answer(engine: ContextEngine, request: ContextRequest, event: str) -> FormattedContext:
     try:
         return _told(engine.build(request), event)
@@ -474,12 +447,12 @@ def _told(context: Context, event: str) -> FormattedContext:
     Events: the given one; `context.source_failed` for each source that failed; `context.limit_exceeded`.
     """
     found, log = FormattedContext.of(context), _logger()
+    tokens = {"token_count": found.token_count, "max_tokens": context.budget}
     log.info(
         event,
         items=len(found.items),
         sources_used=dict(found.sources_used),
-        token_count=found.token_count,
-        max_tokens=context.budget,
+        **tokens,
         status=str(context.status),
         milliseconds=round(sum(context.timings.values()), 1),
     )
@@ -487,7 +460,7 @@ def _told(context: Context, event: str) -> FormattedContext:
         if warning.startswith("source ") and " failed: " in warning:
             log.warning("context.source_failed", warning=warning)
     if found.limit_exceeded:
-        log.warning("context.limit_exceeded", token_count=found.token_count, max_tokens=context.budget)
+        log.warning("context.limit_exceeded", **tokens)
     return found
 
 
@@ -507,6 +480,45 @@ def _logger() -> Any:
     )
 
 
+def _section_of(context_type: str) -> str:
+    return "full" if context_type == "experiences" else context_type
+
+
+def _source(
+    searcher: Searcher, name: str, section: str, fields: Mapping[str, str], *, is_warning: bool = False
+) -> AdaptedSource:
+    """Return where a section is searched as a source, its records shown as the section shows them."""
+    kind = KIND_OF.get(section, "experience")
+    on: dict[str, Any] = {}
+    if section in AXES and not isinstance(searcher.experiences, Mapping):
+        on = {fields.get("axis", "axis"): [section, None] if section == "full" else section}
+
+    def ask(request: ContextRequest) -> ContextRequest:
+        narrowed = _narrowed(section, request)
+        stored = {**on, **{fields.get(key, key): value for key, value in narrowed.items()}}
+        if is_warning:
+            request = _warned(section, request)
+        return replace(request, where={"$and": [request.where, stored]}) if stored else request
+
+    def shape(found: Sequence[Candidate], request: ContextRequest) -> list[Candidate]:
+        del request
+        # What a record calls its type (a memory's, a unit's) is not the kind of item that it is here.
+        return [_shown(replace(c, kind=kind), section, is_warning=is_warning) for c in found]
+
+    store = as_source(searcher.stores()[section], searcher.embeddings, fields)
+    return AdaptedSource(store, name=name, ask=ask, shape=shape)
+
+
+def _warned(section: str, request: ContextRequest) -> ContextRequest:
+    """Return what a section of a premortem is asked."""
+    domain, strategy = request.focus["domain"], request.focus.get("strategy")
+    query = PREMORTEM[section][1].format(domain=domain, strategy=strategy)
+    if section != "values":
+        return replace(request, query=query)
+    limit = min(_MOST_VALUES, _MOST_VALUES if request.limit is None else request.limit)
+    return replace(request, query=f"{query} using {strategy}" if strategy else query, limit=limit)
+
+
 def _narrowed(section: str, request: ContextRequest) -> dict[str, str]:
     """Return what a section of a premortem asks of its records; {} outside of a premortem."""
     focus: Mapping[str, Any] = request.focus if isinstance(request.focus, Mapping) else {}
@@ -517,48 +529,27 @@ def _narrowed(section: str, request: ContextRequest) -> dict[str, str]:
     return {"domain": focus["domain"], **({"outcome_status": "falsified"} if section == "full" else {})}
 
 
-def _premortem_question(
-    request: ContextRequest, section: str, fields: Mapping[str, str]
-) -> ContextRequest | None:
-    """Return what a section of a premortem is asked; None where that needs a strategy and there is none."""
-    focus: Mapping[str, Any] = request.focus if isinstance(request.focus, Mapping) else {}
-    domain, strategy = focus.get("domain", ""), focus.get("strategy")
-    query = PREMORTEM[section][1].format(domain=domain, strategy=strategy)
-    if section == "values":
-        limit = _MOST_VALUES if request.limit is None else min(_MOST_VALUES, request.limit)
-        return replace(request, query=query + (f" using {strategy}" if strategy else ""), limit=limit)
-    if section == "strategy" and not strategy:
-        return None
-    stored = {fields.get(name, name): value for name, value in _narrowed(section, request).items()}
-    return replace(request, query=query, where={"$and": [request.where, stored]})
-
-
 _ARGUMENTS = {"outcome_status": "outcome"}
 """A record's metadata key → the name that a searcher's method has for it, where that is another."""
 
 
-def _method_source(name: str, method: Any, section: str = "", **told: Any) -> FunctionSource:
-    """Return a method of a searcher as a source of a section."""
+def _method_source(name: str, method: Any, axis: str = "") -> FunctionSource:
+    """Return a method of a searcher as a source; what it narrowed by, its records need not tell again."""
     parameters = inspect.signature(method).parameters
     takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
 
     def ask(request: ContextRequest) -> Any:
-        narrowed = {_ARGUMENTS.get(key, key): value for key, value in _narrowed(section, request).items()}
-        arguments = {"limit": (request.limit or 0) + request.offset, **told, **narrowed}
+        narrowed = {_ARGUMENTS.get(key, key): value for key, value in _narrowed(axis, request).items()}
+        arguments = {"limit": request.limit, **({"axis": axis} if axis else {}), **narrowed}
         accepted = {key: value for key, value in arguments.items() if takes_all or key in parameters}
         return method(request.query, **accepted)
 
-    def read(answer: Any, request: ContextRequest) -> list[Candidate]:
-        if answer is None or isinstance(answer, (str, bytes)) or not isinstance(answer, Sequence):
+    def records(answer: Any) -> Sequence[Any]:
+        if isinstance(answer, (str, bytes)) or not isinstance(answer, Sequence):
             raise SourceError(f"{name}: expected a list of records, got {type(answer).__name__}")
-        # What the method narrowed by, it need not tell again.
-        known = _narrowed(section, request)
-        return [
-            read_candidate(item, source=name, relevance=1 / (1 + place), metadata=known)
-            for place, item in enumerate(answer)
-        ]
+        return answer
 
-    return FunctionSource(name=name, ask=ask, read=read)
+    return FunctionSource(name=name, ask=ask, records=records, known=functools.partial(_narrowed, axis))
 
 
 def _shown(candidate: Candidate, section: str, *, is_warning: bool) -> Candidate:

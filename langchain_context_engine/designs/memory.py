@@ -25,8 +25,8 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables.config import ContextThreadPoolExecutor
 from langchain_core.stores import ByteStore
 
-from langchain_context_engine.config import EngineConfig, Registry
-from langchain_context_engine.designs.shared import EngineSettings, as_source, off_loop
+from langchain_context_engine.config import Registry
+from langchain_context_engine.designs.arguments import EngineSettings, FunctionSource, as_source, off_loop
 from langchain_context_engine.embeddings.cache import CachedEmbeddings
 from langchain_context_engine.embeddings.vectors import check_vector
 from langchain_context_engine.engine import ContextEngine
@@ -46,12 +46,11 @@ from langchain_context_engine.ranking.signals import MISSING, Stated, clamp, rea
 from langchain_context_engine.rendering.templates import TEMPLATES, Template
 from langchain_context_engine.sources.shared import QueryVectors
 from langchain_context_engine.text.tokens import resolve_tokenizer
-from langchain_context_engine.trace.assemble import assemble
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.replay import ranking, replay
 
 if TYPE_CHECKING:
-    from langchain_context_engine.designs.shared import Store
+    from langchain_context_engine.designs.arguments import Store
 
 WORKSPACE_KEY = "workspace_id"
 """The metadata key that says which workspace a memory belongs to."""
@@ -310,16 +309,6 @@ class ContextTemplate:
     header: str = ""
     footer: str = ""
     include_metadata: bool | None = None
-
-    def as_template(self) -> Template:
-        """Return it as a template of the engine."""
-        return Template(
-            name=self.name,
-            header=self.header,
-            passage=self.memory_format,
-            separator=self.separator,
-            footer=self.footer,
-        )
 
 
 RankingFunction = Callable[..., Sequence[SearchResult]]
@@ -680,20 +669,14 @@ class ContextFormatter:
             ConfigError: The template or the budget is wrong.
         """
         shown = _as_template(TEMPLATES[template] if isinstance(template, str) else template)
+        given = FunctionSource(name="memories", ask=lambda _: memories, records=_placed)
         own = {**SETTINGS, **_BY_PLACE, "dedupe_threshold": None, "dedupe_rules": ()}
-        own |= {"budget": token_budget, "template": shown, "tokenizer": self._count}
-        parts = EngineConfig(**own).parts()
-        found = [_candidate(result, 1 - place / (1 + len(memories))) for place, result in enumerate(memories)]
-        request = ContextRequest(budget=token_budget, template=shown)
-        context = Context(request=request, is_truncated=bool(memories))
-        context = assemble(found, request, parts) if token_budget else context
+        engine = ContextEngine([given], tokenizer=self._count, **own)
+        context = engine.build("", budget=token_budget, template=shown, limit=len(memories))
         kept = {passage.key[1] for passage in context.passages}
-        return ContextResult(
-            memories=tuple(result for result in memories if result.memory.id in kept),
-            memory_ids=tuple(result.memory.id for result in memories if result.memory.id in kept),
-            template=shown.name,
-            trace=context,
-        )
+        found = tuple(result for result in memories if result.memory.id in kept)
+        ids = tuple(result.memory.id for result in found)
+        return ContextResult(memories=found, memory_ids=ids, template=shown.name, trace=context)
 
     def estimate_tokens(self, text: str) -> int:
         """Return the tokens of a text: counted, not estimated."""
@@ -706,16 +689,20 @@ class ContextFormatter:
         return self.format(memories, template, token_budget).memories
 
 
-def _candidate(result: SearchResult, place: float) -> Candidate:
-    memory = result.memory
-    return Candidate(
-        id=memory.id,
-        text=memory.content,
-        kind=memory.type,
-        relevance=result.score,
-        created_at=memory.created_at,
-        metadata={**memory.metadata, "confidence": memory.confidence, _PLACE: place},
-    )
+def _placed(results: Sequence[SearchResult]) -> list[Candidate]:
+    """Return results as candidates that keep their order."""
+    return [
+        Candidate(
+            id=memory.id,
+            text=memory.content,
+            kind=memory.type,
+            relevance=result.score,
+            created_at=memory.created_at,
+            metadata={**memory.metadata, "confidence": memory.confidence, _PLACE: 1 - i / (1 + len(results))},
+        )
+        for i, result in enumerate(results)
+        for memory in (result.memory,)
+    ]
 
 
 def _cached(embeddings: Any, cache: CacheConfig, expected: int | None) -> CachedEmbeddings:
@@ -758,7 +745,8 @@ def _as_template(given: Any, include_metadata: bool | None = None) -> Template:
     """Return a template of the engine; `include_metadata` goes before the template's own."""
     if isinstance(given, ContextTemplate):
         include_metadata = given.include_metadata if include_metadata is None else include_metadata
-        given = given.as_template()
+        around = {"header": given.header, "separator": given.separator, "footer": given.footer}
+        given = Template(name=given.name, passage=given.memory_format, **around)
     if not isinstance(given, Template):
         raise TemplateError(f"expected a ContextTemplate or a Template, got {type(given).__name__}")
     shows = _METADATA.search(given.passage) is not None
@@ -811,11 +799,7 @@ def _results_of(ranked: Iterable[Ranked], context: Context) -> Results:
             link = Relationship(source_id=by[1], target_id=key[1])
             found = RelatedMemory(memory=Memory.of(known[key]), relationship=link, depth=depth)
             related.setdefault(root, []).append(found)
-
-    def skipped(candidate: Candidate) -> tuple[str, ...]:
-        links = links_of(candidate) if context.request.depth else ()
-        return tuple(link for link in links if (candidate.source, link) not in known)
-
+    is_followed = context.request.depth > 0
     return tuple(
         SearchResult(
             memory=Memory.of(item.candidate),
@@ -823,7 +807,11 @@ def _results_of(ranked: Iterable[Ranked], context: Context) -> Results:
             rank=place,
             rank_score=item.score,
             relationships=tuple(sorted(related.get(item.key, ()), key=lambda r: r.depth)),
-            skipped_links=skipped(item.candidate),
+            skipped_links=tuple(
+                link
+                for link in (links_of(item.candidate) if is_followed else ())
+                if (item.candidate.source, link) not in known
+            ),
         )
         for place, item in enumerate(ranked, start=1)
     )

@@ -21,6 +21,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ContextThreadPoolExecutor
 
 from langchain_context_engine.config import Registry, with_own
+from langchain_context_engine.designs.arguments import EngineSettings
 from langchain_context_engine.designs.plan_assembly import Assembly, Call, Pack, PlanResult
 from langchain_context_engine.designs.plan_messages import (
     ContextDeclaration,
@@ -33,7 +34,6 @@ from langchain_context_engine.designs.plan_messages import (
     packs_named,
     read_messages,
 )
-from langchain_context_engine.designs.shared import EngineSettings
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.errors import ConfigError, UnknownNameError
 from langchain_context_engine.journal import open_journal
@@ -122,7 +122,12 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
             placed = (PackSpec(type="context", name=name) for name in self.packs)
             self.directives = (*placed, HistorySpec(type="history"))
         self.max_tokens = _input_budget(self.policy, context_window, model)
-        self.specs = self._specs()
+        self.rules = self._rules()
+        for pack_name, pack in self.packs.items():
+            nested = pack.source.directives if isinstance(pack.source, ContextPlan) else ()
+            if any(isinstance(directive, HistorySpec) for directive in nested):
+                told = f"the nested plan {pack_name!r} has a history; only the outermost may have one"
+                raise ConfigError(f"plan {name!r}: {told}")
         self.engines = {
             name: pack.source for name, pack in self.packs.items() if isinstance(pack.source, ContextEngine)
         }
@@ -205,8 +210,8 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
         )
         return Assembly(self, call, max_tokens)
 
-    def _specs(self) -> dict[str, PackSpec]:
-        """Return the packs that are used, by name: by a directive, or by `{context.name}` in a message."""
+    def _rules(self) -> dict[str, dict[str, Any]]:
+        """Return what packs may have, those that a directive places or a message names."""
         specs: dict[str, PackSpec] = {}
         for spec in (directive for directive in self.directives if isinstance(directive, PackSpec)):
             if spec.name not in self.packs:
@@ -217,17 +222,12 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
         for name in _names_in(self.directives):
             if name in self.packs:
                 specs.setdefault(name, PackSpec(type="context", name=name))
-        ratios = {f"pack {s.name!r}: budget.ratio": s.budget.ratio for s in specs.values() if s.budget}
-        ratios["pack_budget.default_ratio"] = self.policy.pack_budget.ratio
-        for told, ratio in ratios.items():
-            if ratio is not None and self.max_tokens is None:
-                raise ConfigError(f"{told} is a share of input_budget, which is not given")
-        for name, pack in self.packs.items():
-            nested = pack.source.directives if isinstance(pack.source, ContextPlan) else ()
-            if any(isinstance(directive, HistorySpec) for directive in nested):
-                told = f"the nested plan {name!r} has a history; only the outermost may have one"
-                raise ConfigError(f"plan {self.name!r}: {told}")
-        return specs
+        budgets = [self.policy.pack_budget, *(spec.budget for spec in specs.values())]
+        if self.max_tokens is None and any(budget and budget.ratio for budget in budgets):
+            told = "a ratio of a pack's budget is a share of input_budget, which is not given"
+            raise ConfigError(f"plan {self.name!r}: {told}")
+        shared = {"shared": self.policy.pack_budget.model_dump()}
+        return {name: spec.model_dump(exclude={"type", "name"}) | shared for name, spec in specs.items()}
 
     def _replaying_engine(self) -> ContextEngine:
         """Return an engine that has every function that the packs' engines were given."""

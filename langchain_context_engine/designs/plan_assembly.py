@@ -7,19 +7,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, trim_messages
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.prompt_values import ChatPromptValue
 
 from langchain_context_engine.config import EngineConfig
+from langchain_context_engine.designs.arguments import FunctionSource
 from langchain_context_engine.designs.plan_messages import (
-    Draft,
-    PackSpec,
+    Piece,
     fill_paths,
+    messages_of,
     packs_named,
+    system_of,
     turns,
-    write_draft,
+    write_pieces,
 )
-from langchain_context_engine.designs.shared import FunctionSource, read_candidate
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.errors import (
     AllSourcesFailedError,
@@ -38,7 +39,16 @@ from langchain_context_engine.rendering.templates import Template
 from langchain_context_engine.sources.retriever import RetrieverSource
 from langchain_context_engine.trace.assemble import assemble
 from langchain_context_engine.trace.context import Context, Part
-from langchain_context_engine.trace.prompt import UNBOUNDED, Claim, compose, share_packs
+from langchain_context_engine.trace.prompt import (
+    MOST,
+    UNBOUNDED,
+    Filled,
+    claims_of,
+    compose,
+    fit_packs,
+    most_of,
+    promises,
+)
 
 if TYPE_CHECKING:
     from langchain_context_engine.designs.plan import ContextPlan
@@ -52,9 +62,6 @@ SETTINGS: Mapping[str, Any] = {
 
 _PAGE = 10
 _QUERY_KEYS = ("query", "message", "question")
-_MOST = 1_000_000
-"""Tokens that a pack is tried with where one asks what all of it would take."""
-
 Job: TypeAlias = tuple[ContextEngine, ContextRequest]
 
 
@@ -164,6 +171,11 @@ class Pack:
         warnings = dict.fromkeys((*(w for page in pages for w in page.warnings), *context.warnings))
         return replace(context, warnings=tuple(warnings), settings=self.source.config.described())
 
+    @property
+    def is_plan(self) -> bool:
+        """Whether another plan fills it."""
+        return self.source is not None and not isinstance(self.source, ContextEngine)
+
     def is_dry(self, pages: Sequence[Context]) -> bool:
         """Return whether the last page was short, or told nothing new."""
         offered = {c.key for c in pages[-1].candidates} | {
@@ -252,28 +264,22 @@ def _source_of(name: str, given: Any, metadata: Mapping[str, Any]) -> Any:
             )
         )
 
-    def read(answer: Any, request: ContextRequest) -> list[Candidate]:
-        return [
-            read_candidate(item, source=name, relevance=1 / (1 + request.offset + place))
-            for place, item in enumerate(_items(name, answer))
-        ]
-
-    return FunctionSource(name=name, ask=ask, read=read)
+    return FunctionSource(name=name, ask=ask, records=_records)
 
 
-def _items(name: str, answer: Any) -> Sequence[Any]:
-    """Return the pieces of an answer, whatever its shape."""
+def _records(answer: Any) -> Sequence[Any]:
+    """Return the records of what a retrieval function answered, whatever its shape."""
     if answer is None or isinstance(answer, str):
-        return (answer,) if answer else ()
+        return [answer] if answer else []
     if isinstance(answer, Sequence):
         return answer
-    told = answer
-    if not isinstance(answer, Mapping):
-        told = {part: getattr(answer, part, None) for part in ("blocks", "text")}
-    if not told.get("blocks") and not isinstance(told.get("text"), str):
-        kind = type(answer).__name__
-        raise SourceError(f"retriever {name!r} gave {kind}, expected a pack, Documents or texts")
-    return tuple(told.get("blocks") or ()) or _items(name, told["text"])
+    told = (
+        answer if isinstance(answer, Mapping) else {n: getattr(answer, n, None) for n in ("blocks", "text")}
+    )
+    blocks, text = told.get("blocks"), told.get("text")
+    if not blocks and not isinstance(text, str):
+        raise SourceError(f"expected a pack, Documents or texts, got {type(answer).__name__}")
+    return tuple(blocks or ()) or _records(text)
 
 
 @dataclass(kw_only=True)
@@ -290,7 +296,7 @@ class Call:
     question: str = ""
     start: float = field(default_factory=time.perf_counter)
     pages: dict[tuple[int, str], list[Context]] = field(default_factory=dict)
-    failures: dict[tuple[int, str], str] = field(default_factory=dict)
+    failures: dict[int, dict[str, str]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
 
@@ -300,17 +306,19 @@ class Assembly:
     def __init__(self, plan: ContextPlan, call: Call, bound: int | None, *, is_nested: bool = False) -> None:
         self.plan, self.call, self.is_nested = plan, call, is_nested
         self.limit = min((n for n in (plan.max_tokens, bound) if n is not None), default=None)
-        self.packs = {name: self._pack(name) for name in plan.specs}
-        self.bare = self._draft({})
+        self.packs = {name: self._pack(name) for name in plan.rules}
+        # A nested plan is assembled anew for each size, of what it was given once.
+        self.pages = {name: call.pages.setdefault((id(plan), name), []) for name in plan.rules}
+        self.failures = call.failures.setdefault(id(plan), {})
+        self.bare = self._pieces({})
         self._check_fixed()
-        if self.bare.user is not None:
-            call.question = Message.of(self.bare.user).text
-        self.room = UNBOUNDED if self.limit is None else max(0, -self._excess(self.bare))
-        default = plan.policy.pack_budget.of(self.limit)
-        self.default = UNBOUNDED if default is None else default
-        self.claims = {name: self._claim(spec) for name, spec in plan.specs.items()}
-        self.most = self._most(self.claims, self.room, self.default)
-        self.promised = share_packs(self.claims, self.most, self.room, self.default)
+        room, limit = (
+            (UNBOUNDED, UNBOUNDED) if self.limit is None else (max(0, -self._excess(self.bare)), self.limit)
+        )
+        self.claims, default = claims_of(plan.rules, limit)
+        self.bounds = room, default
+        self.most = most_of(self.claims, *self.bounds)
+        self.promised = promises(self.claims, self.bounds)
         self._wanting: list[tuple[Assembly, str]] = []
 
     def jobs(self) -> list[Job]:
@@ -322,26 +330,26 @@ class Assembly:
         """Keep what the jobs gave, or raised."""
         for (assembly, name), found in zip(self._wanting, answers, strict=True):
             if isinstance(found, Context):
-                assembly.pages(name).append(found)
+                assembly.pages[name].append(found)
             elif isinstance(found, ConfigError) or not isinstance(found, ContextEngineError):
                 raise found
             else:
-                self.call.failures[id(assembly.plan), name] = safe_message(found)
+                assembly.failures[name] = safe_message(found)
 
     def open(self) -> Iterator[tuple[Assembly, str]]:
         """Yield the packs that can be asked, those of nested plans too, and whose they are."""
         for name, pack in self.packs.items():
-            if self.most[name] > 0 and self._is_plan(pack):
+            if self.most[name] > 0 and pack.is_plan:
                 yield from self._nested(pack, self.most[name]).open()
             elif self.most[name] > 0:
                 yield self, name
 
     def wants_more(self, name: str) -> bool:
         """Return whether another page is worth asking for: there may be one, and there is room for it."""
-        pack, pages, most = self.packs[name], self.pages(name), self.most[name]
+        pack, pages, most = self.packs[name], self.pages[name], self.most[name]
         expansion = self.plan.policy.expansion
-        if self._failure(name) or not pages:
-            return not self._failure(name)
+        if name in self.failures or not pages:
+            return name not in self.failures
         if len(pages) >= expansion.max_pages or most >= UNBOUNDED or pack.is_dry(pages):
             return False
         return pack.fit(pages, most).tokens < expansion.min_fill_ratio * most
@@ -349,127 +357,60 @@ class Assembly:
     def job(self, name: str) -> Job:
         """Return what asks for the next page of a pack."""
         pack, bound = self.packs[name], _bound(self.promised[name] or self.most[name])
-        request = pack.request(self._query(pack), len(self.pages(name)), bound, self.call.fields)
+        request = pack.request(self._query(pack), len(self.pages[name]), bound, self.call.fields)
         return pack.source, request
-
-    def pages(self, name: str) -> list[Context]:
-        """Return the pages of a pack that are there."""
-        return self.call.pages.setdefault((id(self.plan), name), [])
-
-    def _failure(self, name: str) -> str:
-        return self.call.failures.get((id(self.plan), name), "")
 
     def _nested(self, pack: Pack, most: int) -> Assembly:
         return Assembly(pack.source, self.call, _bound(most), is_nested=True)
 
     def result(self) -> PlanResult:
         """Return the prompt; see `ContextPolicySpec` for what gives way when, in which order."""
-        call, filled = self.call, self._fill(self.room)
-        for _ in range(self.plan.policy.max_iterations):
-            excess = self._excess(self._draft(filled))
-            if excess <= 0 or not any(part.text for part in filled.values()):
-                break
-            # Texts side by side may cost more than each alone: fit again, smaller by that.
-            filled = self._fill(max(0, sum(part.tokens for part in filled.values()) - excess))
-        draft = self._draft(filled)
-        if self._excess(draft) > 0:
-            filled, draft = {}, self._compacted()
-        failed = [why for name in self.packs if (why := self._failure(name))]
-        if failed and len(failed) == len(self.packs) and not self.is_nested:
-            raise AllSourcesFailedError(failed)
-        draft = self._with_history(draft)
-        parts = [*self._system(draft, filled), *self._spoken(draft)]
-        warnings = [f"pack {name!r} is empty: {why}" for (_, name), why in call.failures.items()]
-        own = (warning for part in filled.values() if part.context for warning in part.context.warnings)
+
+        def excess(filled: Mapping[str, Filled]) -> int:
+            return self._excess(self._pieces(filled))
+
+        call, iterations = self.call, self.plan.policy.max_iterations
+        filled = fit_packs(self.claims, self.bounds, self._filled, excess, iterations)
+        pieces = self._pieces(filled)
+        pieces = self._with_history(self._compacted() if self._excess(pieces) > 0 else pieces)
+        if self.failures and len(self.failures) == len(self.packs) and not self.is_nested:
+            raise AllSourcesFailedError([*self.failures.values()])
+        parts = list(self._parts(pieces, filled))
+        failed = [failure for failures in call.failures.values() for failure in failures.items()]
+        warnings = [f"pack {name!r} is empty: {why}" for name, why in failed]
+        own = (warning for pack in filled.values() for warning in pack.context.warnings)
         base = replace(
             self._base(parts),
             warnings=tuple(dict.fromkeys((*warnings, *call.warnings, *own))),
             timings={"total": (time.perf_counter() - call.start) * 1000},
-            status=Status.PARTIAL if failed else Status.OK,
+            status=Status.PARTIAL if self.failures else Status.OK,
         )
+        asked = [piece for piece in pieces if piece.part.kind == "user"]
         return PlanResult(
-            system_prompt=draft.system,
-            history=(*draft.before, *draft.history, *draft.after),
-            user_message="" if draft.user is None else draft.user.content,
-            trace=compose(parts, base, tokens=self._cost(draft)),
+            system_prompt=system_of(pieces),
+            history=tuple(message for piece in pieces if piece not in asked for message in piece.messages),
+            user_message=asked[0].messages[0].content if asked else "",
+            trace=compose(parts, base, tokens=self._cost(pieces)),
         )
-
-    def _fill(self, room: int) -> dict[str, Part]:
-        """Return every pack by name as a part, all of them within so many tokens.
-
-        Packs of the highest priority come first. Within a priority each has a share by weight; what one
-        does not need goes to the others, and what all of them leave to the next priority. A pack never has
-        more than its own budget, and those without one never more than `pack_budget` together.
-        """
-        left, default = room, self.default
-        filled: dict[str, Part] = {}
-        for priority in sorted({claim.priority for claim in self.claims.values()}, reverse=True):
-            claims = {name: claim for name, claim in self.claims.items() if claim.priority == priority}
-            most = self._most(claims, left, default)
-            promised = share_packs(claims, most, left, default)
-            filled |= {name: self._fitted(name, most[name], promised[name]) for name in claims}
-            needs = {name: filled[name].tokens for name in claims}
-            granted = share_packs(claims, needs, left, default)
-            for name in (name for name in claims if needs[name] > granted[name]):
-                filled[name] = self._fitted(name, granted[name], promised[name])
-            left = max(0, left - sum(filled[name].tokens for name in claims))
-            sharing = (name for name, claim in claims.items() if claim.most is None)
-            default = max(0, default - sum(filled[name].tokens for name in sharing))
-        return filled
-
-    @staticmethod
-    def _most(claims: Mapping[str, Claim], room: int, default: int) -> dict[str, int]:
-        return {name: min(room, default if c.most is None else c.most) for name, c in claims.items()}
-
-    def _claim(self, spec: PackSpec) -> Claim:
-        own = None if spec.budget is None else spec.budget.of(self.limit)
-        most = UNBOUNDED if spec.budget is not None and own is None else own
-        return Claim(weight=spec.weight, priority=spec.priority, most=most)
 
     def _pack(self, name: str) -> Pack:
         """Return a pack, with what the call retrieves by in place of its own source."""
         pack, override = self.plan.packs[name], self.call.override
         chosen = override.get(name) if isinstance(override, Mapping) else override
-        if chosen is not None and not self._is_plan(pack):
+        if chosen is not None and not pack.is_plan:
             return Pack.of(name, replace(pack, source=chosen), self.plan.settings)
         if pack.source is None:
             raise ConfigError(f"pack {name!r} has no source; give it one, or pass retriever_override")
         return pack
 
-    @staticmethod
-    def _is_plan(pack: Pack) -> bool:
-        return pack.source is not None and not isinstance(pack.source, ContextEngine)
-
-    def _fitted(self, name: str, most: int, promised: int) -> Part:
-        """Return a pack within so many tokens, as a part."""
+    def _filled(self, name: str, most: int) -> Filled:
+        """Return a pack within so many tokens."""
         pack, context = self.packs[name], Context()
-        if self._is_plan(pack) and most > 0:
+        if pack.is_plan and most > 0:
             context = self._nested(pack, most).result().trace
         elif most > 0:
-            context = pack.fit(self.pages(name), _bound(most))
-        return replace(
-            self._empty(name),
-            text=context.text,
-            tokens=self.plan.count(context.text),
-            promised=_bound(promised),
-            context=context,
-        )
-
-    def _empty(self, name: str) -> Part:
-        spec = self.plan.specs[name]
-        own = {"max_tokens": None, "ratio": None} if spec.budget is None else spec.budget.model_dump()
-        return Part(
-            name=name,
-            kind="plan" if self._is_plan(self.plan.packs[name]) else "pack",
-            rule={
-                "weight": spec.weight,
-                "priority": spec.priority,
-                "has_budget": spec.budget is not None,
-                **own,
-                **self.plan.policy.pack_budget.model_dump(by_alias=True),
-            },
-            context=Context(),
-        )
+            context = pack.fit(self.pages[name], _bound(most))
+        return Filled(context, self.plan.count(context.text), 0)
 
     def _query(self, pack: Pack) -> str:
         """Return what to ask a pack: its own query, else the input's, else the user's message."""
@@ -480,30 +421,28 @@ class Assembly:
         texts = (text for text in asked if isinstance(text, str) and text.strip())
         return next(texts, self.call.question)
 
-    def _draft(self, filled: Mapping[str, Part]) -> Draft:
-        texts = {name: filled[name].text if name in filled else "" for name in self.plan.specs}
+    def _pieces(self, filled: Mapping[str, Filled]) -> list[Piece]:
+        texts = {name: filled[name].context.text if name in filled else "" for name in self.plan.rules}
         call, directives = self.call, self.plan.directives
         if self.is_nested:
-            return write_draft(directives, call.values, texts, as_text=True)
-        draft = write_draft(directives, call.values, texts, base=call.base_system_prompt)
-        if call.user is None:
-            return draft
-        # The plan's own last message is then one of its examples.
-        own = () if draft.user is None else (draft.user,)
-        return replace(draft, after=(*draft.after, *own), user=call.user)
+            return write_pieces(directives, call.values, texts, as_text=True)
+        return write_pieces(directives, call.values, texts, base=call.base_system_prompt, user=call.user)
 
-    def _cost(self, draft: Draft) -> int:
+    def _cost(self, pieces: Sequence[Piece]) -> int:
         if self.is_nested:
-            return self.plan.count(draft.system)
-        tokens: int = self.plan.count_messages(draft.messages())
+            return self.plan.count(system_of(pieces))
+        tokens: int = self.plan.count_messages(messages_of(pieces))
         return tokens + self.plan.tool_tokens + self.call.tool_tokens
 
-    def _excess(self, draft: Draft) -> int:
-        return 0 if self.limit is None else self._cost(draft) - self.limit
+    def _excess(self, pieces: Sequence[Piece]) -> int:
+        return 0 if self.limit is None else self._cost(pieces) - self.limit
 
     def _check_fixed(self) -> None:
         """Raise where what may not be cut does not fit."""
-        least = self._excess(Draft(user=self.bare.user))
+        asked = [piece for piece in self.bare if piece.part.kind == "user"]
+        if asked:
+            self.call.question = asked[0].part.text
+        least = self._excess(asked)
         if least > 0 and not self.is_nested:
             raise BudgetError(
                 f"plan {self.plan.name!r}: the user's message and the tools need "
@@ -513,46 +452,56 @@ class Assembly:
         if self.plan.policy.overflow == "error" and (excess := self._excess(self.bare)) > 0:
             raise BudgetError(f"plan {self.plan.name!r}: its own messages are {excess} tokens over budget")
 
-    def _compacted(self) -> Draft:
-        """Return a draft without packs that fits: its examples go, oldest first, then the system is cut."""
-        draft = self.bare
-        examples = turns(draft.before), turns(draft.after)
-        while self._excess(draft) > 0 and any(examples):
-            oldest = (examples[0] or examples[1]).pop(0)
-            before, after = (tuple(m for turn in part for m in turn) for part in examples)
-            draft = replace(draft, before=before, after=after)
-            self.call.warnings.append(f"{len(oldest)} of the plan's own messages were left out for room")
-        for _ in range(self.plan.policy.max_iterations):
-            if (excess := self._excess(draft)) <= 0:
-                return draft
-            allowance = self.plan.count(draft.system) - excess
-            short = compact(draft.system, allowance, self.plan.count, self.plan.compactor)
-            self.call.warnings.append(short.warning or "the system prompt was cut for room")
-            draft = replace(draft, pieces=(("system", short.text),))
-        return draft if self._excess(draft) <= 0 else replace(draft, pieces=(("system", ""),))
+    def _compacted(self) -> list[Piece]:
+        """Return what fits without packs: the examples go, the oldest turn first, then the system is cut."""
+        pieces, count = self.bare, self.plan.count
+        while self._excess(pieces) > 0:
+            own = [i for i, piece in enumerate(pieces) if piece.part.kind == "example"]
+            if not own:
+                break
+            begins = {i for i, p in enumerate(pieces) if p.part.role == "user" or p.part.kind != "example"}
+            end = min((i for i in begins if i > own[0]), default=len(pieces))
+            self.call.warnings.append(f"{end - own[0]} of the plan's own messages were left out for room")
+            pieces = [*pieces[: own[0]], *pieces[end:]]
+        whole = text = system_of(pieces)
+        said = [piece for piece in pieces if piece.part.role != "system"]
+        for attempt in range(self.plan.policy.max_iterations + 1):
+            if (excess := self._excess(pieces)) <= 0:
+                break
+            if attempt < self.plan.policy.max_iterations:
+                short = compact(text, count(text) - excess, count, self.plan.compactor)
+                self.call.warnings.append(short.warning or "the system prompt was cut for room")
+                text = short.text
+            else:
+                text = ""
+            lost = max(0, count(whole) - count(text))
+            cut = Part(name="system", kind="system", text=text, lost=lost, reason="cut for room")
+            pieces = [Piece(cut), *said]
+        return pieces
 
-    def _with_history(self, draft: Draft) -> Draft:
-        """Return the draft with as many of the latest turns as fit, whole and without a gap."""
-        history = self.call.history
-        if not draft.has_history:
-            if history and not self.is_nested:
+    def _with_history(self, pieces: list[Piece]) -> list[Piece]:
+        """Return the pieces with as many of the latest turns as fit, whole and without a gap."""
+        missing, latest = list[BaseMessage](), turns(self.call.history)
+        place = next((i for i, p in enumerate(pieces) if p.part.kind == "history"), None)
+        if place is None:
+            if latest and not self.is_nested:
                 self.call.warnings.append("the plan has no place for history; it was left out")
-            return draft
-        if self._excess(replace(draft, history=history)) > 0:
-            kept = trim_messages(
-                list(history),
-                max_tokens=0,
-                token_counter=lambda messages: self._excess(replace(draft, history=tuple(messages))),
-                strategy="last",
-                start_on="human",
-            )
-            history = tuple(kept)
-        missing = len(self.call.history) - len(history)
+            return pieces
+
+        def joined() -> list[Piece]:
+            said = [Piece.said(f"history {n}", "history", turn) for n, turn in enumerate(latest, 1)]
+            return [*pieces[:place], *said, *pieces[place + 1 :]]
+
+        while latest and self._excess(joined()) > 0:
+            missing += latest.pop(0)
         if missing and self.plan.policy.overflow == "error":
-            raise BudgetError(f"plan {self.plan.name!r}: {missing} messages of the history do not fit")
+            raise BudgetError(f"plan {self.plan.name!r}: {len(missing)} messages of the history do not fit")
         if missing:
-            self.call.warnings.append(f"{missing} older messages of the history were left out for room")
-        return replace(draft, history=history)
+            self.call.warnings.append(f"{len(missing)} older messages of the history were left out for room")
+            lost = self.plan.count_messages(missing)
+            told = replace(pieces[place].part, lost=lost, reason="left out for room")
+            return [*joined()[:place], Piece(told), *joined()[place:]]
+        return joined()
 
     def _base(self, parts: Sequence[Part]) -> Context:
         """Return what the whole was asked and under which settings: those of the first pack's engine."""
@@ -573,62 +522,42 @@ class Assembly:
         settings = {**own, "budget": EngineConfig(budget=Budget(tokens=budget)).described()["budget"]}
         return Context(budget=budget, request=request, settings=settings)
 
-    def _system(self, draft: Draft, filled: Mapping[str, Part]) -> Iterator[Part]:
-        """Yield what is in the system prompt, and the packs that stand in messages."""
-        count, names = self.plan.count, [name for name, _ in draft.pieces]
-        for name, text in draft.pieces:
-            if name in self.plan.specs:
-                yield self._told(name, "", filled)
-            elif name == "system":
-                lost = max(0, count(self.bare.system) - count(text))
-                part = Part(name=name, kind="system", text=text, tokens=count(text), lost=lost)
-                yield replace(part, reason="cut for room")
-            elif text.strip():
-                yield Part(name=name, kind="system", text=text, tokens=count(text))
-        for name in (name for name in self.plan.specs if name not in names):
-            yield self._told(name, self._message_of(name, names), filled)
-
-    def _message_of(self, pack: str, names: Sequence[str]) -> str:
-        """Return the part in whose text a pack stands by its name."""
+    def _parts(self, pieces: Sequence[Piece], filled: Mapping[str, Filled]) -> Iterator[Part]:
+        """Yield what became of each piece; at last of the packs that stand in messages."""
+        names = {piece.part.name for piece in pieces}
+        for part, messages in pieces:
+            if part.kind == "pack":
+                yield self._told(part.name, "", filled)
+            elif messages or part.reason or part.text.strip():
+                tokens = self.plan.count_messages(messages) if messages else self.plan.count(part.text)
+                yield replace(part, tokens=tokens)
         for number, directive in enumerate(self.plan.directives, 1):
-            if pack in packs_named(directive):
-                name = f"{directive.type} {number}"
-                return name if name in names else "user" if directive.type == "user" else "examples"
-        return ""
+            for name in packs_named(directive):
+                if name in self.plan.rules and name not in names:
+                    names.add(name)
+                    own = f"{directive.type} {number}"
+                    yield self._told(name, own if own in names else "user", filled)
 
-    def _told(self, name: str, within: str, filled: Mapping[str, Part]) -> Part:
-        """Return a pack's part with where it stands, and what is not in it."""
-        part = filled.get(name) or self._empty(name)
-        context, pack = part.context or Context(), self.packs[name]
-        if context.is_truncated and not self._is_plan(pack):
-            needed = max(context.tokens, pack.fit(self.pages(name), _MOST).tokens)
-        else:
-            needed = context.tokens + sum(inner.lost for inner in context.parts)
-        lost = max(0, needed - part.tokens)
-        cut = "some of it was left out or cut for room" if lost else ""
-        reason = self._failure(name) or cut
-        return replace(part, lost=lost, reason=reason, within=within)
-
-    def _spoken(self, draft: Draft) -> Iterator[Part]:
-        """Yield what is said: the plan's own examples, the history by turns, the user's message."""
-        history = self.call.history
-        missing = history[: len(history) - len(draft.history)]
-        if draft.before:
-            yield self._messages("examples", "example", draft.before)
-        if missing and draft.has_history:
-            lost = self.plan.count_messages(missing)
-            yield Part(name="history", kind="history", role="user", lost=lost, reason="left out for room")
-        for number, turn in enumerate(turns(draft.history), 1):
-            yield self._messages(f"history {number}", "history", turn)
-        if draft.after:
-            yield self._messages("examples after", "example", draft.after)
-        if draft.user is not None:
-            yield self._messages("user", "user", (draft.user,))
-
-    def _messages(self, name: str, kind: str, messages: Sequence[BaseMessage]) -> Part:
-        said = [Message.of(message) for message in messages]
-        text, tokens = "\n".join(message.text for message in said), self.plan.count_messages(messages)
-        return Part(name=name, kind=kind, role=said[0].role, text=text, tokens=tokens)
+    def _told(self, name: str, within: str, filled: Mapping[str, Filled]) -> Part:
+        """Return a pack as a part: what it was promised, where it stands, and what is not in it."""
+        pack = self.packs[name]
+        context, tokens, promised = filled.get(name, Filled(Context(), 0, UNBOUNDED))
+        needed = context.tokens + sum(inner.lost for inner in context.parts)
+        if context.is_truncated and not pack.is_plan:
+            needed = max(needed, pack.fit(self.pages[name], MOST).tokens)
+        lost = max(0, needed - tokens)
+        return Part(
+            name=name,
+            kind="plan" if pack.is_plan else "pack",
+            text=context.text,
+            tokens=tokens,
+            promised=_bound(promised),
+            lost=lost,
+            reason=self.failures.get(name) or ("some of it was left out or cut for room" if lost else ""),
+            within=within,
+            rule=self.plan.rules[name],
+            context=context,
+        )
 
 
 def _bound(tokens: int) -> int | None:

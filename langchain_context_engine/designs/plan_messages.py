@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from langchain_core.messages import (
     AIMessage,
@@ -19,10 +19,11 @@ from langchain_core.messages import (
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import Field, field_validator
 
-from langchain_context_engine.designs.shared import Checked
+from langchain_context_engine.designs.arguments import Checked
 from langchain_context_engine.errors import ConfigError, TemplateError
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.request import Message
+from langchain_context_engine.trace.context import Part
 from langchain_context_engine.trace.prompt import JOINT
 
 Ratio = Annotated[float, Field(gt=0, le=1, strict=True)]
@@ -295,44 +296,49 @@ def turns(messages: Sequence[BaseMessage]) -> list[tuple[BaseMessage, ...]]:
     return [tuple(turn) for turn in grouped]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """A prompt: the pieces of its system prompt as (name, text), examples around the history, the message."""
+class Piece(NamedTuple):
+    """A piece of a prompt: what is told of it, and its messages where it is none of the system prompt."""
 
-    pieces: tuple[tuple[str, str], ...] = ()
-    before: tuple[BaseMessage, ...] = ()
-    history: tuple[BaseMessage, ...] = ()
-    after: tuple[BaseMessage, ...] = ()
-    user: BaseMessage | None = None
-    has_history: bool = False
+    part: Part
+    messages: tuple[BaseMessage, ...] = ()
 
-    @property
-    def system(self) -> str:
-        """The system prompt."""
-        return JOINT.join(text for _, text in self.pieces if text.strip())
-
-    def messages(self) -> list[BaseMessage]:
-        """Return all messages, in order."""
-        system = [SystemMessage(self.system)] if self.system else []
-        user = [] if self.user is None else [self.user]
-        return [*system, *self.before, *self.history, *self.after, *user]
+    @classmethod
+    def said(cls, name: str, kind: str, messages: Sequence[BaseMessage]) -> Piece:
+        """Return messages as a piece."""
+        read = [Message.of(message) for message in messages]
+        text = "\n".join(message.text for message in read)
+        return cls(Part(name=name, kind=kind, role=read[0].role, text=text), tuple(messages))
 
 
-def write_draft(
+def system_of(pieces: Iterable[Piece]) -> str:
+    """Return the system prompt of some pieces."""
+    return JOINT.join(p.part.text for p in pieces if p.part.role == "system" and p.part.text.strip())
+
+
+def messages_of(pieces: Sequence[Piece]) -> list[BaseMessage]:
+    """Return the messages of some pieces, in order."""
+    system = system_of(pieces)
+    said = (message for piece in pieces for message in piece.messages)
+    return [*([SystemMessage(system)] if system else []), *said]
+
+
+def write_pieces(
     directives: Sequence[Directive],
     values: Mapping[str, Any],
     packs: Mapping[str, str],
     *,
     base: str = "",
+    user: BaseMessage | None = None,
     as_text: bool = False,
-) -> Draft:
-    """Return a plan's prompt; its last user message is the new one.
+) -> list[Piece]:
+    """Return a plan's prompt, the new message last; where the history stands is a piece without messages.
 
     Args:
         directives: The plan's messages.
         values: What texts may name.
         packs: Name → text of every pack; texts may name them as `context.<name>`.
         base: Stands before the plan's own system prompt.
+        user: The new message; None: the plan's last user message is it, which else stands before it.
         as_text: Everything is one text, whoever says it: of a nested plan.
 
     Raises:
@@ -340,26 +346,22 @@ def write_draft(
     """
     given = values.get("context")
     root = {**values, "context": {**(given if isinstance(given, Mapping) else {}), **packs}}
-    pieces, before, after = [("base", base)], list[BaseMessage](), list[BaseMessage]()
-    spoken, has_history = before, False
+    system, said = [Piece(Part(name="base", kind="system", text=base))], list[Piece]()
     for number, directive in enumerate(directives, 1):
         if isinstance(directive, PackSpec):
-            pieces.append((directive.name, packs[directive.name]))
+            system.append(Piece(Part(name=directive.name, kind="pack", text=packs[directive.name])))
         elif isinstance(directive, HistorySpec):
-            has_history, spoken = True, after
+            said.append(Piece(Part(name="history", kind="history", role="user")))
         else:
-            content = fill_paths(directive.content, root)
+            name, content = f"{directive.type} {number}", fill_paths(directive.content, root)
             if as_text or directive.type == "system":
                 text = Message.of((directive.type, content)).text
-                pieces.append((f"{directive.type} {number}", text))
+                system.append(Piece(Part(name=name, kind="system", text=text)))
             else:
-                spoken.append(HumanMessage(content) if directive.type == "user" else AIMessage(content))
-    user = None
-    for part in (after, before):
-        places = [i for i, message in enumerate(part) if isinstance(message, HumanMessage)]
-        if places:
-            user = part.pop(places[-1])
-            break
-    return Draft(
-        pieces=tuple(pieces), before=tuple(before), after=tuple(after), user=user, has_history=has_history
-    )
+                message = HumanMessage(content) if directive.type == "user" else AIMessage(content)
+                said.append(Piece.said(name, "example", (message,)))
+    asked = [piece for piece in said if piece.messages and piece.part.role == "user"]
+    if asked:
+        said.remove(asked[-1])
+        said.append(asked[-1] if user is not None else Piece.said("user", "user", asked[-1].messages))
+    return [*system, *said, *([] if user is None else [Piece.said("user", "user", (user,))])]

@@ -10,18 +10,17 @@ answer    4000 tokens less 500 for the system prompt, kept 30 seconds for the sa
 
 from __future__ import annotations
 
-import functools
 import logging
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Unpack
 
 from pydantic.alias_generators import to_camel
 
-from langchain_context_engine.config import EngineConfig
-from langchain_context_engine.designs.shared import EngineSettings
+from langchain_context_engine.designs.arguments import EngineSettings
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.errors import ConfigError, ScopeError
 from langchain_context_engine.filters import in_scope
@@ -58,7 +57,7 @@ from langchain_context_engine.sources.history import HistorySource
 from langchain_context_engine.telemetry import PHASES
 from langchain_context_engine.text.words import words
 from langchain_context_engine.trace.context import Context
-from langchain_context_engine.trace.replay import ranking
+from langchain_context_engine.trace.replay import config_of, ranking
 from langchain_context_engine.trace.result_cache import ResultCache
 
 if TYPE_CHECKING:
@@ -89,6 +88,7 @@ _MOST_REFERENCES = 50
 _LEAST_LIMIT = 50
 _WRITERS = ("author", "sender", "user_name", "name", "role")
 _COUNTED = {"reference": "explicit", "message": "history"}
+_OPTIONAL = ("excerpt", "path", "place")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +201,8 @@ class ContextMetrics:
 
     def to_dict(self) -> dict[str, float]:
         """Return the figures under the document's names, JSON-ready."""
-        return _named(self, without=("is_cached",))
+        figures: dict[str, float] = _named(self, "is_cached")
+        return figures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,8 +273,12 @@ class PrimeContext:
             "text": self.text,
             "totalTokens": self.total_tokens,
             "status": str(self.trace.status),
-            "items": [_item_data(item) for item in self.items],
-            "citations": [_citation_data(citation) for citation in self.citations],
+            "items": [_named(item, "citation") for item in self.items],
+            "citations": [
+                {"id": c.marker, "type": c.kind, "usedInResponse": c.is_used}
+                | _named(c, "marker", "key", "kind", "is_used")
+                for c in self.citations
+            ],
             "stats": _named(self.stats),
         }
 
@@ -321,13 +326,8 @@ class PrimeContextService:
     ) -> None:
         journal, names = open_journal(journal), checked_fields(fields)
         collections = files if isinstance(files, (list, tuple)) else [files]
-        found = [
-            *_explicit(collections, references, settings, names),
-            *_searched(collections, journal, settings, names),
-        ]
-        if messages is not None:
-            finder = OfThread(thread_key=settings.thread_key, by=names.get("created_at", "created_at"))
-            found.append(_whole(messages, finder, "thread", "message", names, limit=settings.history))
+        of_threads = {"messages": messages, "references": references}
+        found = _sources(collections, settings, names, **of_threads, journal=journal)
         history = AdaptedSource(HistorySource(last=settings.history), name="history", shape=_written_by)
         keeps = settings.cache_seconds > 0
         self.user_key = settings.user_key
@@ -411,7 +411,7 @@ class PrimeContextService:
         """
         key = self._find(context_item_id, self._scope(user_id, scope))
         self._journal().feedback(key, useful)
-        self._forget_those_of([key])
+        self._forget([key])
 
     def mark_used(self, context: PrimeContext, used: Iterable[str] | str) -> PrimeContext:
         """Return the context with the used citations marked; the next ranking feels each use.
@@ -430,7 +430,7 @@ class PrimeContextService:
             user = context.trace.request.scope.get(self.user_key)
             for key in keys if isinstance(user, str) else ():
                 journal.view(user, key)
-            self._forget_those_of(keys)
+            self._forget(keys)
         return context.mark_as_used(markers)
 
     def update_access_time(self, file_id: str, user_id: str, *, scope: Any = None) -> None:
@@ -441,7 +441,7 @@ class PrimeContextService:
         """
         key = self._find(file_id, self._scope(user_id, scope))
         self._journal().view(user_id, key)
-        self._forget(lambda context: context.request.scope.get(self.user_key) == user_id)
+        self._forget(user=user_id)
 
     def invalidate(self, pattern: str | None = None) -> int:
         """Forget the kept answers whose request contains a text, or all; return how many."""
@@ -454,7 +454,7 @@ class PrimeContextService:
         share of its tokens that is in.
         """
         trace = context.trace
-        packing = EngineConfig.read(trace.settings, self.engine.config).parts().packing_for(trace.request)
+        packing = config_of(trace, self.engine).parts().packing_for(trace.request)
         ranked = ranking(trace, self.engine)
         whole = [Passage(ranked=item, text=item.candidate.text) for item in ranked]
         texts = (Writer(packing.layout)([passage]).text for passage in whole)
@@ -531,92 +531,59 @@ class PrimeContextService:
             raise ConfigError("usage and feedback are kept in a journal; give the service journal=…")
         return self.engine.journal
 
-    def _forget_those_of(self, keys: Sequence[Key]) -> None:
-        """Forget the kept answers that these records were weighed for."""
+    def _forget(self, keys: Iterable[Key] = (), user: str | None = None) -> None:
+        """Forget the kept answers that these records were weighed for, and those of a user."""
         moved = set(keys)
-        self._forget(lambda context: not moved.isdisjoint(c.key for c in context.candidates))
 
-    def _forget(self, is_outdated: Callable[[Context], bool]) -> None:
+        def is_outdated(_: str, context: Context) -> bool:
+            is_users = user is not None and context.request.scope.get(self.user_key) == user
+            return is_users or any(candidate.key in moved for candidate in context.candidates)
+
         if self.engine.cache is not None:
-            self.engine.cache.invalidate(lambda _, context: is_outdated(context))
+            self.engine.cache.invalidate(is_outdated)
 
 
-def _suffix(collection: Any, files: Sequence[Any]) -> str:
-    return f":{CollectionHandle(collection).name}" if len(files) > 1 else ""
-
-
-def _searched(
-    files: Sequence[Any], journal: Any, settings: PrimeSettings, fields: Mapping[str, str]
+def _sources(
+    files: Sequence[Any],
+    settings: PrimeSettings,
+    fields: Mapping[str, str],
+    *,
+    messages: Any,
+    references: Any,
+    journal: Any,
 ) -> list[FileSource]:
-    """Return the searches of each collection of files."""
+    """Return what is asked: what must come in, the searches of each collection of files, the thread."""
+    thread, created = settings.thread_key, fields.get("created_at", "created_at")
+    kept = None if references is None else CollectionHandle(references)
+    named = Referenced(kept=kept, thread_key=thread, path_key=fields.get("path", "path"))
     accessed = fields.get("accessed_at", "accessed_at")
-    recent = RecentlyAccessed(by=accessed, journal=journal, user_key=settings.user_key)
     searches: Mapping[str, tuple[Finder, int]] = {
         "full_text": (full_text, settings.full_text),
         "keywords": (by_keywords, settings.keywords),
         "fuzzy": (Fuzzy(settings.fuzzy_threshold), settings.fuzzy),
-        "recent": (recent, settings.recent),
+        "recent": (
+            RecentlyAccessed(by=accessed, journal=journal, user_key=settings.user_key),
+            settings.recent,
+        ),
     }
-    return [
-        FileSource(
-            collection,
-            finder,
-            name=f"{name}{_suffix(collection, files)}",
-            limit=limit,
-            without_kinds=() if name == "full_text" else ("chunk",),
-            fields=fields,
-        )
-        for collection in files
-        for name, (finder, limit) in searches.items()
-    ]
-
-
-def _explicit(
-    files: Sequence[Any], references: Any, settings: PrimeSettings, fields: Mapping[str, str]
-) -> list[Any]:
-    """Return the sources of what the user or the thread names, which must come in."""
-    thread, path = settings.thread_key, fields.get("path")
-    kept = None if references is None else CollectionHandle(references)
-
-    def by_id(handle: CollectionHandle, request: ContextRequest) -> ContextRequest:
-        focus: Mapping[str, Any] = request.focus if isinstance(request.focus, Mapping) else {}
-        names = [str(name) for name in focus.get("references", ())]
-        ids = handle.find({str(path): {"$in": names}}) if names else []
-        return replace(request, focus={**focus, "references": [*names, *ids]})
-
-    found: list[Any] = []
-    for collection in files:
-        name, finder = f"explicit{_suffix(collection, files)}", Referenced(kept=kept, thread_key=thread)
-        source = _whole(collection, finder, name, "reference", fields)
-        # The finder knows paths under the key `path` alone.
-        ask = functools.partial(by_id, CollectionHandle(collection))
-        found.append(source if path is None else AdaptedSource(source, name=name, ask=ask))
+    whole: dict[str, Any] = {"excerpt_characters": None, "fields": fields}
+    must = {**whole, "kind_always": "reference", "is_pinned": True, "limit": _MOST_REFERENCES}
+    suffixes = [f":{CollectionHandle(one).name}" if len(files) > 1 else "" for one in files]
+    each = list(zip(files, suffixes, strict=True))
+    found = [FileSource(one, named, name=f"explicit{suffix}", **must) for one, suffix in each]
     if references is not None:
-        of_thread = OfThread(thread_key=thread, by=fields.get("created_at", "created_at"), lacking="file_id")
-        found.append(_whole(references, of_thread, "references", "reference", fields))
+        texts = OfThread(thread_key=thread, by=created, lacking="file_id")
+        found.append(FileSource(references, texts, name="references", **must))
+    for one, suffix in each:
+        for name, (finder, limit) in searches.items():
+            without = () if name == "full_text" else ("chunk",)
+            told: dict[str, Any] = {"limit": limit, "without_kinds": without, "fields": fields}
+            found.append(FileSource(one, finder, name=f"{name}{suffix}", **told))
+    if messages is not None:
+        said = {"kind_always": "message", "titled_by": _WRITERS, "limit": settings.history, **whole}
+        latest = OfThread(thread_key=thread, by=created)
+        found.append(FileSource(messages, latest, name="thread", **said))
     return found
-
-
-def _whole(  # noqa: PLR0917 - a source's own parts
-    collection: Any,
-    finder: Finder,
-    name: str,
-    kind: str,
-    fields: Mapping[str, str],
-    limit: int = _MOST_REFERENCES,
-) -> FileSource:
-    """Return a source of whole records: messages, or references, which must come in."""
-    return FileSource(
-        collection,
-        finder,
-        name=name,
-        limit=limit,
-        kind_always=kind,
-        excerpt_characters=None,
-        is_pinned=kind == "reference",
-        titled_by=_WRITERS if kind == "message" else (),
-        fields=fields,
-    )
 
 
 def _written_by(found: Sequence[Candidate], request: ContextRequest) -> list[Candidate]:
@@ -625,26 +592,13 @@ def _written_by(found: Sequence[Candidate], request: ContextRequest) -> list[Can
     return [replace(c, metadata={**c.metadata, "title": c.metadata["role"]}) for c in found]
 
 
-def _named(figures: Any, without: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the fields of a value under the document's names."""
-    return {to_camel(name): getattr(figures, name) for name in figures.__slots__ if name not in without}
-
-
-def _item_data(item: ContextItem) -> dict[str, Any]:
-    told = {**item.metadata, "matched_keywords": list(item.metadata["matched_keywords"])}
-    if "created_at" in told:
-        told["created_at"] = told["created_at"].isoformat()
-    data = _named(item, without=("citation",) if item.excerpt else ("citation", "excerpt"))
-    return {**data, "metadata": {to_camel(name): value for name, value in told.items()}}
-
-
-def _citation_data(citation: Citation) -> dict[str, Any]:
-    told = {"path": citation.path, "place": citation.place, "excerpt": citation.excerpt}
-    return {
-        "id": citation.marker,
-        "source": citation.source,
-        "type": citation.kind,
-        **{name: value for name, value in told.items() if value},
-        "relevance": citation.relevance,
-        "usedInResponse": citation.is_used,
-    }
+def _named(value: Any, *without: str) -> Any:
+    """Return a value under the document's names, JSON-ready; of what may be missing only what is there."""
+    if is_dataclass(value):
+        value = {f.name: getattr(value, f.name) for f in fields(value) if f.name not in without}
+    if isinstance(value, Mapping):
+        told = {to_camel(name): _named(item) for name, item in value.items()}
+        return {name: item for name, item in told.items() if item != "" or name not in _OPTIONAL}
+    if isinstance(value, tuple):
+        return list(value)
+    return value.isoformat() if isinstance(value, datetime) else value

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 from langchain_core.embeddings import Embeddings
 from pydantic import Field
 
-from langchain_context_engine.designs.shared import Checked, EngineSettings, off_loop
+from langchain_context_engine.designs.arguments import Checked, EngineSettings, off_loop
 from langchain_context_engine.designs.workspace_blocks import (
     ActivitySettings,
     Blocks,
@@ -40,14 +40,13 @@ from langchain_context_engine.errors import ConfigError, ScopeError
 from langchain_context_engine.filters import in_scope
 from langchain_context_engine.journal import open_journal
 from langchain_context_engine.models.budget import Budget
-from langchain_context_engine.models.request import ContextRequest, Message
+from langchain_context_engine.models.request import MOST_CANDIDATES, ContextRequest, Message
 from langchain_context_engine.models.types import Candidate, Passage
 from langchain_context_engine.pipeline.thresholds import Threshold
 from langchain_context_engine.ranking.places import TreeDistance, TypeMatch, UserAffinity
 from langchain_context_engine.rendering.compact import resolve_compactor
 from langchain_context_engine.rendering.templates import Template
 from langchain_context_engine.sources.adapted import AdaptedSource
-from langchain_context_engine.sources.chroma import ChromaSource
 from langchain_context_engine.sources.history import HistorySource
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.text.truncate import TRUNCATORS, AtLeast
@@ -101,7 +100,6 @@ SIGNALS: Mapping[str, Any] = {
     "user_affinity": UserAffinity(),
 }
 
-_LEAST_LIMIT = 50
 _FOCUS_ASKED = 600
 """Characters of the focused block that the search is asked with, beside the question."""
 
@@ -392,7 +390,7 @@ class WorkspaceContextBuilder:
         self.config = config
         self.journal = open_journal(journal)
         self._permissions = permissions
-        self._blocks = Blocks(collection, fields)
+        self._blocks = Blocks(collection, fields, embeddings)
         self.store = self._blocks.name
         self._count = resolve_tokenizer(settings.get("tokenizer", "auto"))
         collectors = config.collectors
@@ -402,21 +400,15 @@ class WorkspaceContextBuilder:
             "weights": {_SIGNAL_OF.get(name, name): weight for name, weight in config.weights.items()},
             "thresholds": {"semantic": Threshold(of_best=near.min_threshold, least=near.min_similarity)},
             # Each collector has a bound of its own; none is cut short by the engine's.
-            "limit": max(
-                _LEAST_LIMIT,
-                near.top_k,
-                collectors.relations.max_items,
-                activity.recent_edit_count + activity.recent_view_count,
-            ),
+            "limit": MOST_CANDIDATES,
             **config.truncation.settings(),
             **settings,
             **_divided(config.token_budget, ()),
             "signals": {**SIGNALS, **settings.get("signals", {})},
         }
-        search = ChromaSource(collection, embeddings=embeddings, hybrid=False, fields=self._blocks.fields)
         found = {
             "focus": self._collector("focus", around_focus, collectors.focus),
-            "semantic": self._collector("semantic", self._nearest, search),
+            "semantic": self._collector("semantic", self._nearest),
             "relations": self._collector("relations", connected, collectors.relations),
             "activity": self._collector("activity", lately, activity, self.journal),
         }
@@ -498,9 +490,8 @@ class WorkspaceContextBuilder:
             now=request.now,
         )
         target = target_of(asked)
-        for record in self._blocks.read([target] if target else (), asked).values():
-            said = str(record.get("documents") or "")[:_FOCUS_ASKED]
-            asked = replace(asked, focus={**focus_of(asked), "said": said})
+        for block in self._blocks.read([target] if target else (), asked).values():
+            asked = replace(asked, focus={**focus_of(asked), "said": block.text[:_FOCUS_ASKED]})
         more = [name for name in _IF_ASKED if name in enabled]
         settings = _divided(budget, more)
         near = self.engine.config.thresholds.get("semantic")
@@ -521,10 +512,10 @@ class WorkspaceContextBuilder:
     def _collector(self, name: str, collect: Callable[..., Any], *given: Any) -> BlockSource:
         return BlockSource(name=name, blocks=self._blocks, collect=functools.partial(collect, *given))
 
-    def _nearest(self, search: ChromaSource, blocks: Blocks, request: ContextRequest) -> list[Candidate]:
+    def _nearest(self, blocks: Blocks, request: ContextRequest) -> list[Candidate]:
         """Return the nearest blocks; which of them are near enough the engine tells."""
         query, limit = _asked_of_search(request), self.config.collectors.semantic.top_k
-        found = search.fetch(replace(blocks.within_time(request), query=query, limit=limit))
+        found = blocks.source.fetch(replace(blocks.within_time(request), query=query, limit=limit))
         # The similarity stays known where another collector finds the block too, with a claim of its own.
         alike = _cosines(found, blocks.handle.space)
         return [replace(c, claims={"dense": value}) for c, value in zip(found, alike, strict=True)]

@@ -14,14 +14,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from langchain_context_engine.designs.shared import Checked
+from langchain_context_engine.designs.arguments import Checked
 from langchain_context_engine.filters import (
-    EVERYTHING,
-    HIDDEN,
     NOTHING,
     Condition,
     Filter,
-    Not,
     all_of,
     matcher,
     read_scope,
@@ -29,15 +26,15 @@ from langchain_context_engine.filters import (
     to_chroma,
 )
 from langchain_context_engine.models.clock import read_instant
-from langchain_context_engine.models.metadata import checked_fields, read_list, renamed
+from langchain_context_engine.models.metadata import read_list
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.pipeline.expand import LINK_DECAY
 from langchain_context_engine.ranking.signals import read_number
 from langchain_context_engine.search.collection import CollectionHandle
-from langchain_context_engine.search.records import Rows, to_candidate
+from langchain_context_engine.sources.chroma import ChromaSource
 
-Record = Mapping[str, Any]
+Found = dict[str, Candidate]
 Number = Annotated[int, Field(ge=0, strict=True)]
 
 _HIGHEST = 10
@@ -117,10 +114,12 @@ class Blocks:
     `fields` says what is read → the metadata key that it is stored under.
     """
 
-    def __init__(self, collection: Any, fields: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, collection: Any, fields: Mapping[str, str] | None = None, embeddings: Any = None
+    ) -> None:
+        self.source = ChromaSource(collection, embeddings=embeddings, hybrid=False, fields=fields)
         self.handle = CollectionHandle(collection)
-        self.name = self.handle.name
-        self.fields = checked_fields(fields)
+        self.name, self.fields = self.handle.name, self.source.fields
 
     def has(self, name: str, operator: str, *values: Any) -> Condition:
         """Return a condition on what is read, under the metadata key that it is stored under."""
@@ -137,100 +136,70 @@ class Blocks:
         is_unchanged = {updated: {"$exists": False}, created: told}
         return replace(request, where={"$and": [request.where, {"$or": [{updated: told}, is_unchanged]}]})
 
-    def read(self, ids: Iterable[str], request: ContextRequest) -> dict[str, Record]:
-        """Return id → record of those that exist and may be known, in the order of the ids; one call."""
-        allowed = all_of(Not(HIDDEN), _pushed(request))
-        wanted = list(dict.fromkeys(ids))
-        if not wanted or allowed == NOTHING:
-            return {}
-        found, is_allowed = self.handle.read(wanted, ("documents", "metadatas")), matcher(allowed)
-        return {
-            id_: {**found[id_], "metadatas": renamed(found[id_].get("metadatas") or {}, self.fields)}
-            for id_ in wanted
-            if id_ in found and is_allowed(found[id_].get("metadatas") or {})
-        }
+    def read(self, ids: Iterable[str], request: ContextRequest) -> Found:
+        """Return id → block of those that exist and may be known, in the order of the ids; one call."""
+        found = self.source.get(list(ids), replace(request, query="", vector=None))
+        is_wanted = matcher(read_where(request.where))
+        return {block.id: block for block in found if is_wanted(block.metadata)}
 
-    def find(self, condition: Filter, request: ContextRequest) -> dict[str, Mapping[str, Any]]:
-        """Return id → metadata of all that fulfil a condition and may be known; a second call for many."""
-        is_wanted = matcher(all_of(condition, Not(HIDDEN), _pushed(request)))
-        found = self._rows(condition, request, ("metadatas",))
-        known = {id_: row["metadatas"] or {} for id_, row in found.items()}
-        return {id_: renamed(m, self.fields) for id_, m in known.items() if is_wanted(m)}
+    def find(self, condition: Filter, request: ContextRequest) -> Found:
+        """Return id → block of all that fulfil a condition and may be known."""
+        return self.read(self.ids(to_chroma(condition), request), request)
 
-    def ids(
-        self, condition: Filter, request: ContextRequest, *, where: dict[str, Any] | None = None
-    ) -> list[str]:
+    def ids(self, where: dict[str, Any] | None, request: ContextRequest) -> list[str]:
         """Return the ids that the store finds; `read` tells which of them may be known.
 
-        Args:
-            condition: What must hold.
-            request: Its scope goes into a second call where many fulfil it.
-            where: What only Chroma can check, for example of lists.
+        Only where that is much is the store asked for what is in the scope.
         """
-        return list(self._rows(condition, request, (), where))
+        # `deleted` is not asked for: the store would look at every record.
+        scope = all_of(read_scope(request.scope), read_where(request.where))
+        if scope == NOTHING:
+            return []
+        few = self.handle.few(where, (), _FEW)
+        return list(self.handle.rows(_both(where, to_chroma(scope))) if few is None else few)
 
-    def _rows(
-        self,
-        condition: Filter,
-        request: ContextRequest,
-        include: Sequence[str],
-        where: dict[str, Any] | None = None,
-    ) -> Rows:
-        """Return what the store finds; only where that is much is it asked for what is in the scope."""
-        pushed = all_of(condition, _pushed(request))
-        if pushed == NOTHING:
-            return {}
-        few = self.handle.few(_both(where, to_chroma(condition)), include, _FEW)
-        return self.handle.rows(_both(where, to_chroma(pushed)), include) if few is None else few
+    def links(self, request: ContextRequest) -> dict[str, Any] | None:
+        """Return id → `links` of all blocks of the scope; None where those are too many to be read."""
+        scope, key = to_chroma(read_scope(request.scope)), self.fields.get("links", "links")
+        rows = self.handle.few(scope, ("metadatas",), _MOST_READ_FOR_LINKS)
+        return None if rows is None else {id_: (r["metadatas"] or {}).get(key) for id_, r in rows.items()}
 
-    def linking(self, ids: Sequence[str], request: ContextRequest) -> list[str]:
+    def linking(
+        self, ids: Sequence[str], links: Mapping[str, Any] | None, request: ContextRequest
+    ) -> list[str]:
         """Return the ids of blocks whose `links` name one of these: in a list, a JSON list, a text."""
+        if links is not None:
+            return [id_ for id_, given in links.items() if not {*ids}.isdisjoint(map(str, read_list(given)))]
+        # A store finds an id in a list; within a text it cannot look.
         key = self.fields.get("links", "links")
         tests = [{key: test} for id_ in ids for test in ({"$contains": id_}, {"$eq": id_})]
-        listed = self.ids(EVERYTHING, request, where={"$or": tests}) if tests else []
-        # A store finds an id in a list; within a text it cannot look.
-        texts = self.handle.few(to_chroma(_pushed(request)), ("metadatas",), _MOST_READ_FOR_LINKS) or {}
-        links = {id_: (row["metadatas"] or {}).get(key) for id_, row in texts.items()}
-        told = sorted(
-            id_
-            for id_, given in links.items()
-            if isinstance(given, str) and not {*ids}.isdisjoint(map(str, read_list(given)))
-        )
-        return list(dict.fromkeys((*listed, *told)))
+        return self.ids({"$or": tests}, request) if tests else []
 
-    def children(self, parents: Sequence[str], request: ContextRequest) -> dict[str, list[str]]:
-        """Return parent → ids of its children in reading order (`position`, then id)."""
+    def children(self, parents: Sequence[str], request: ContextRequest) -> dict[str, list[Candidate]]:
+        """Return parent → its children in reading order (`position`, then id)."""
         found = self.find(self.has("parent_id", "$in", *parents), request) if parents else {}
 
-        def place(id_: str) -> tuple[float, str]:
-            stated = read_number(found[id_].get("position"))
-            return (float("inf") if stated is None else stated, id_)
+        def place(block: Candidate) -> tuple[float, str]:
+            stated = read_number(block.metadata.get("position"))
+            return (float("inf") if stated is None else stated, block.id)
 
-        children: dict[str, list[str]] = {parent: [] for parent in parents}
-        for id_ in sorted(found, key=place):
-            if id_ != found[id_]["parent_id"]:
-                children[found[id_]["parent_id"]].append(id_)
+        children: dict[str, list[Candidate]] = {parent: [] for parent in parents}
+        for block in sorted(found.values(), key=place):
+            if block.id != (parent := block.metadata["parent_id"]):
+                children[parent].append(block)
         return children
 
-    def line(self, id_: str, steps: int, request: ContextRequest) -> dict[str, Record]:
+    def line(self, id_: str, steps: int, request: ContextRequest) -> Found:
         """Return a block and its ancestors, nearest first, at most so many steps up; a cycle ends it."""
         found = self.read([id_], request)
         above: str | None = id_
         for _ in range(steps):
-            parent = found[above]["metadatas"].get("parent_id") if above in found else None
+            parent = found[above].metadata.get("parent_id") if above in found else None
             if not parent or parent in found:
                 break
             found |= self.read([parent], request)
             above = parent
         return found
-
-    def candidates(self, relevance: Mapping[str, float], records: Mapping[str, Record]) -> list[Candidate]:
-        """Return records as candidates, best first."""
-        return [
-            to_candidate(id_, records[id_], source=self.name, relevance=max(0.0, value))
-            for id_, value in sorted(relevance.items(), key=lambda pair: -pair[1])
-            if id_ in records
-        ]
 
     def placed(self, candidates: Sequence[Candidate], request: ContextRequest) -> list[Candidate]:
         """Return candidates with their place in the tree told.
@@ -259,8 +228,8 @@ class Blocks:
             if not level:
                 break
             asked |= level
-            for id_, record in self.read(sorted(level), request).items():
-                known[id_] = _with_name(record["metadatas"], str(record.get("documents") or ""))
+            for id_, block in self.read(sorted(level), request).items():
+                known[id_] = _with_name(block.metadata, block.text)
         return known
 
 
@@ -279,8 +248,7 @@ class BlockSource:
 
     def get(self, ids: Sequence[str], request: ContextRequest) -> Sequence[Candidate]:
         """Return the blocks of these ids in their order; the missing and the out of scope are left out."""
-        records = self.blocks.read(ids, request)
-        return self.blocks.placed(self.blocks.candidates(dict.fromkeys(records, 0.0), records), request)
+        return self.blocks.placed(list(self.blocks.read(ids, request).values()), request)
 
     def fetch(self, request: ContextRequest) -> Sequence[Candidate]:
         """Return what is collected for a request, at most its `limit`."""
@@ -293,32 +261,33 @@ def around_focus(settings: FocusSettings, blocks: Blocks, request: ContextReques
     focus, target = focus_of(request), target_of(request)
     depth, page = focus.get("depth"), focus.get("page")
     up = settings.ancestor_depth if depth is None else min(settings.ancestor_depth, depth)
-    line = blocks.line(target, up, request) if target else {}
-    if target is None or target not in line:
+    found = blocks.line(target, up, request) if target else {}
+    if target is None or target not in found:
         return []
-    relevance = {id_: 1.0 if i == 0 else 0.9 - 0.1 * (i - 1) for i, id_ in enumerate(line)}
+    offered = [(id_, 1.0 if i == 0 else 0.9 - 0.1 * (i - 1)) for i, id_ in enumerate(found)]
+    if page:
+        offered.append((page, 0.9))
+        found |= blocks.read([page], request)
     parents, seen = [target], {target}
-    offered = [(page, 0.9)] if page else []
     for level in range(1 if depth is None else depth):
         children, parents = blocks.children(parents, request), []
-        for ids in children.values():
-            new = [id_ for id_ in ids if id_ not in seen][: settings.children_limit]
-            seen.update(new)
-            parents += new
-            offered += [(id_, 0.85 - 0.05 * i - 0.1 * level) for i, id_ in enumerate(new)]
-    above = line[target]["metadatas"].get("parent_id")
+        for own in children.values():
+            new = [block for block in own if block.id not in seen][: settings.children_limit]
+            found |= {block.id: block for block in new}
+            parents += [block.id for block in new]
+            offered += [(block.id, 0.85 - 0.05 * i - 0.1 * level) for i, block in enumerate(new)]
+        seen.update(parents)
+    above = found[target].metadata.get("parent_id")
     siblings = blocks.children([above], request)[above] if above and settings.sibling_count else []
-    place = siblings.index(target) if target in siblings else 0
-    sides = siblings[:place][::-1], siblings[place + 1 :] if target in siblings else []
+    place = next((i for i, block in enumerate(siblings) if block.id == target), len(siblings))
+    sides = siblings[:place][::-1] if place < len(siblings) else [], siblings[place + 1 :]
     # Nearest first, the one before and the one after in turn.
-    nearest = [id_ for i in range(settings.sibling_count) for side in sides for id_ in side[i : i + 1]]
-    offered += [(id_, 0.8 - 0.05 * i) for i, id_ in enumerate(nearest)]
-    for id_, value in offered:
-        relevance[id_] = max(value, relevance.get(id_, 0.0))
-    records = {**line, **blocks.read([id_ for id_ in relevance if id_ not in line], request)}
-    if page in records:
-        records[page] = _summarised(records[page])
-    return blocks.candidates(relevance, records)
+    nearest = [block for i in range(settings.sibling_count) for side in sides for block in side[i : i + 1]]
+    found |= {block.id: block for block in nearest}
+    offered += [(block.id, 0.8 - 0.05 * i) for i, block in enumerate(nearest)]
+    if page in found:
+        found[page] = _summarised(found[page])
+    return _weighed(offered, found)
 
 
 def connected(settings: RelationSettings, blocks: Blocks, request: ContextRequest) -> list[Candidate]:
@@ -327,31 +296,31 @@ def connected(settings: RelationSettings, blocks: Blocks, request: ContextReques
     depth = settings.max_depth if focus.get("depth") is None else min(settings.max_depth, focus["depth"])
     most = settings.max_items
     relevance: dict[str, float] = {}
-    records: dict[str, Record] = {}
+    found: Found = {}
     level, seen = blocks.read([target], request) if target else {}, {target}
-    within = blocks.within_time(request)
+    within, links = blocks.within_time(request), blocks.links(request) if level and depth else {}
     for step in range(depth if target else 0):
-        wanted = _led_to(level, blocks, within)
+        wanted = _led_to(level, blocks.linking(list(level), links, within))
         if step == 0 and focus.get("database") is not None:
-            rows = blocks.ids(blocks.has("database_id", "$in", focus["database"]), within)
+            rows = blocks.ids(to_chroma(blocks.has("database_id", "$in", focus["database"])), within)
             wanted |= dict.fromkeys(rows[: 2 * most], 0.75)
         new = [id_ for id_ in sorted(wanted, key=lambda id_: -wanted[id_]) if id_ not in seen][: 2 * most]
         seen.update(new)
-        level = dict(list(blocks.read(new, within).items())[: most - len(records)])
-        records |= level
+        level = dict(list(blocks.read(new, within).items())[: most - len(found)])
+        found |= level
         relevance |= {id_: wanted[id_] * LINK_DECAY**step for id_ in level}
-        if not level or len(records) >= most:
+        if not level or len(found) >= most:
             break
-    return blocks.candidates(relevance, records)
+    return _weighed(relevance.items(), found)
 
 
-def _led_to(level: Mapping[str, Record], blocks: Blocks, request: ContextRequest) -> dict[str, float]:
+def _led_to(level: Found, linking: Sequence[str]) -> dict[str, float]:
     """Return id → relevance of what a level's blocks lead to, the best first."""
 
     def named(key: str) -> list[str]:
-        return [str(id_) for record in level.values() for id_ in read_list(record["metadatas"].get(key))]
+        return [str(id_) for block in level.values() for id_ in read_list(block.metadata.get(key))]
 
-    backlinks = dict.fromkeys((*named("backlinks"), *blocks.linking(list(level), request)), 0.65)
+    backlinks = dict.fromkeys((*named("backlinks"), *linking), 0.65)
     return {**backlinks, **dict.fromkeys(named("links"), 0.7), **dict.fromkeys(named("relations"), 0.75)}
 
 
@@ -364,51 +333,55 @@ def lately(
         return []
     now = request.now or datetime.now(UTC)
     since, request = now - timedelta(hours=settings.max_age_hours), blocks.within_time(request)
-    most = settings.recent_edit_count
-    edited = blocks.read(_edited(user, (since, now), most, blocks, request) if most else (), request)
-    viewed: dict[str, Record] = {}
+    viewed: list[Candidate] = []
     if journal is not None and settings.recent_view_count:
         recent = journal.recent(user, kind="view", since=since, limit=_VIEWS_LOOKED_AT)
         ids = [activity.key[1] for activity in recent if activity.key[0] == blocks.name]
-        found = list(blocks.read(ids, request).items())[: settings.recent_view_count]
-        viewed = {id_: _summarised(record) for id_, record in found}
-    relevance = {id_: 0.5 - 0.02 * i for i, id_ in enumerate(viewed)}
-    relevance |= {id_: 0.6 - 0.02 * i for i, id_ in enumerate(edited)}
-    return blocks.candidates(relevance, {**viewed, **edited})
+        viewed = [_summarised(block) for block in blocks.read(ids, request).values()]
+    most = settings.recent_edit_count
+    edited = _edited(user, (since, now), most, blocks, request) if most else []
+    offered = [(block.id, 0.6 - 0.02 * i) for i, block in enumerate(edited)]
+    viewed = viewed[: settings.recent_view_count]
+    offered += [(block.id, 0.5 - 0.02 * i) for i, block in enumerate(viewed)]
+    return _weighed(offered, {block.id: block for block in (*viewed, *edited)})
 
 
 def _edited(
     user: str, span: tuple[datetime, datetime], most: int, blocks: Blocks, request: ContextRequest
-) -> list[str]:
-    """Return the ids of a user's latest edits within a span of time."""
+) -> list[Candidate]:
+    """Return a user's latest edits within a span of time."""
     since, now = span
     by_user = blocks.has("updated_by", "$in", user)
-    is_number = all_of(by_user, blocks.has("updated_at", "$gte", -(2**53)))
-    texts = set(blocks.ids(by_user, request)) - set(blocks.ids(is_number, request))
-    dated: dict[str, Mapping[str, Any]] = {}
+    is_number = to_chroma(all_of(by_user, blocks.has("updated_at", "$gte", -(2**53))))
+    texts = set(blocks.ids(to_chroma(by_user), request)) - set(blocks.ids(is_number, request))
+    found: Found = {}
     for share in _WINDOWS:
         start = int((now - share * (now - since)).timestamp())
-        dated = blocks.find(all_of(by_user, blocks.has("updated_at", "$gte", start)), request)
-        if len(dated) >= most:
+        found = blocks.find(all_of(by_user, blocks.has("updated_at", "$gte", start)), request)
+        if len(found) >= most:
             break
-    dated |= blocks.find(by_user, request) if texts else {}
+    found |= blocks.read(sorted(texts), request)
     times = {
         id_: min(at, now)
-        for id_, metadata in dated.items()
-        if (at := read_instant(metadata.get("updated_at"))) and since <= at
+        for id_, block in found.items()
+        if (at := read_instant(block.metadata.get("updated_at"))) and since <= at
     }
-    return sorted(times, key=lambda id_: (-times[id_].timestamp(), id_))[:most]
+    return [found[id_] for id_ in sorted(times, key=lambda id_: (-times[id_].timestamp(), id_))[:most]]
 
 
-def _summarised(record: Record) -> Record:
-    """Return a page's record with its `summary` for a text, where it states one."""
-    summary = record["metadatas"].get("summary")
-    return {**record, "documents": summary} if isinstance(summary, str) and summary.strip() else record
+def _weighed(offered: Iterable[tuple[str, float]], found: Found) -> list[Candidate]:
+    """Return the blocks that were found, each by the best that it was offered with, best first."""
+    relevance: dict[str, float] = {}
+    for id_, value in offered:
+        relevance[id_] = max(value, relevance.get(id_, 0.0))
+    best_first = sorted(relevance.items(), key=lambda pair: -pair[1])
+    return [replace(found[id_], relevance=value) for id_, value in best_first if id_ in found]
 
 
-def _pushed(request: ContextRequest) -> Filter:
-    """Return what a store is asked to check; `deleted` is not, for it would look at every record."""
-    return all_of(read_scope(request.scope), read_where(request.where))
+def _summarised(block: Candidate) -> Candidate:
+    """Return a page with its `summary` for a text, where it states one."""
+    summary = block.metadata.get("summary")
+    return replace(block, text=summary) if isinstance(summary, str) and summary.strip() else block
 
 
 def _both(*tests: dict[str, Any] | None) -> dict[str, Any] | None:

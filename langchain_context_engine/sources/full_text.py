@@ -258,11 +258,13 @@ class Referenced:
         kept: A collection whose records name a thread and, under `file_key`, a file's id or path; or None.
         thread_key: The metadata key that holds the thread.
         file_key: The metadata key that holds the id or path.
+        path_key: The metadata key of the files' own paths.
     """
 
     kept: CollectionHandle | None = None
     thread_key: str = "thread_id"
     file_key: str = "file_id"
+    path_key: str = "path"
 
     def __call__(self, search: Search, request: ContextRequest, needed: int) -> list[Hit]:
         """Return the records in the order in which they are named; an unknown name finds nothing."""
@@ -273,7 +275,7 @@ class Referenced:
         by_id = snapshot.rows_of(list(wanted))
         named: dict[int, None] = {}
         for name in wanted:
-            rows = [by_id[name]] if name in by_id else snapshot.having([facet("path", name)]).tolist()
+            rows = [by_id[name]] if name in by_id else snapshot.having([facet(self.path_key, name)]).tolist()
             named |= dict.fromkeys(row for row in rows if mask is None or mask[row])
         return [Hit(id_, 1.0) for id_, _ in _admitted(search, named, needed)]
 

@@ -1,9 +1,11 @@
-"""What holds for every design: the promises on generated candidates, typed arguments, mapped metadata."""
+"""What holds for every design: promises, typed arguments, mapped metadata, traces that replay, cuts, the README."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -16,27 +18,48 @@ from langchain_context_engine import (
     Context,
     ContextEngine,
     EngineConfig,
+    LocalEmbeddings,
     designs,
+    diff,
     replay,
 )
+from langchain_context_engine.cli import main
+from langchain_context_engine.config import is_function
 from langchain_context_engine.designs import (
     EngineSettings,
     LearningMemoryAssembler,
     MemoryEngine,
+    PrimeContextService,
     TokenBudget,
 )
 from langchain_context_engine.designs.prime import ENGINE
 from langchain_context_engine.designs.workspace import _divided
+from langchain_context_engine.evaluation.tune import tune
 from langchain_context_engine.models.types import Reason, Verdict
 from langchain_context_engine.text.truncate import pieces
+from langchain_context_engine.trace.explain import final_decisions, rows
+from langchain_context_engine.trace.replay import ranking, replay_ranked
+from langchain_context_engine.trace.what_if import what_would_it_take
 from tests.builders import ListSource, WordEmbeddings, a_collection, count_words
+from tests.conftest import ROOT
+from tests.designs.learning_builders import NOW as LEARNT
 from tests.designs.learning_builders import a_memory as a_fact
-from tests.designs.learning_builders import a_searcher, an_assembler, an_experience
-from tests.designs.memory_builders import a_memory
-from tests.designs.plan_builders import ASKED, USER, a_pack, a_plan
+from tests.designs.learning_builders import a_searcher, an_assembler, an_experience, assemble
+from tests.designs.memory_builders import TIMELINE, a_memory
+from tests.designs.plan_builders import ASKED, SYSTEM, USER, a_pack, a_plan, an_engine, budget
 from tests.designs.prime_builders import FILES, a_service, ask, owned
-from tests.designs.workspace_builders import ANN, NOW, a_block, a_builder, build, relevances
+from tests.designs.workspace_builders import (
+    ANN,
+    NOW,
+    PARAGRAPHS,
+    a_block,
+    a_builder,
+    a_page,
+    build,
+    relevances,
+)
 from tests.strategies import BUDGETS, COUNTERS, QUERIES, candidates
+from tests.test_examples import PRINTED
 
 ASSEMBLER, SOFT = an_assembler(), an_assembler(soft_limit=True)
 ASSEMBLIES = {
@@ -51,6 +74,7 @@ ASSEMBLIES = {
     "soft": (SOFT.engine.config, ("memories", "code", "commits")),
 }
 HARD = sorted(set(ASSEMBLIES) - {"soft"})
+DESIGNS = ["memory", "workspace", "learning", "premortem", "prime", "plan"]
 KEYS = [
     {}, {"ghap_id": "g1"}, {"file_path": "a.py", "symbol": "f"}, {"files_changed": "a.py,b.py"},
     {"tree_distance": 3},
@@ -124,22 +148,12 @@ def test_a_soft_limit_is_exceeded_only_with_a_warning(case):
     assert is_told == (context.tokens > context.budget)
 
 
-def test_the_settings_that_are_typed_are_those_of_the_engine():
-    """L11"""
-    own = {"rerank", "rerank_best", "rerank_seconds"}
-    assert set(EngineSettings.__annotations__) == {*EngineConfig.model_fields, *own}
-
-
 def test_settings_of_the_engine_are_typed_in_every_design():
     """L11: all public names were Any to a type checker, and `MemoryEngine(1, 2, nonsense=3)` passed."""
-    for maker in (
-        "MemoryEngine",
-        "LearningMemoryAssembler",
-        "ContextPlan",
-        "PrimeContextService",
-        "WorkspaceContextBuilder",
-    ):
-        *_, last = inspect.signature(getattr(designs, maker)).parameters.values()
+    own = {"rerank", "rerank_best", "rerank_seconds"}
+    assert set(EngineSettings.__annotations__) == {*EngineConfig.model_fields, *own}
+    for made in ("MemoryEngine", "LearningMemoryAssembler", "PrimeContextService", "WorkspaceContextBuilder"):
+        *_, last = inspect.signature(getattr(designs, made)).parameters.values()
         assert last.annotation == "Unpack[EngineSettings]"
 
 
@@ -196,3 +210,90 @@ def test_metadata_under_other_names_are_mapped():
     assembler = LearningMemoryAssembler(searcher, fields={"category": "topic", "domain": "area"})
     assert "Category: rule" in assembler.assemble_context_sync("login", ["memories"]).markdown
     assert "## Common Failures" in assembler.get_premortem_context_sync("x").markdown
+
+
+def replayed(design):
+    """Return a trace of a design in which something did not fit, and the engine behind it."""
+    if design == "memory":
+        engine = a_memory()
+        return engine.build_context(TIMELINE, "acme", token_budget=30).trace, engine.engine
+    if design == "workspace":
+        builder, focus = a_builder(a_page()), {"block_id": "p1"}
+        asked = {"builder": builder, "focus": focus, "budget": TokenBudget(total=150)}
+        return build([], "Where are lost keys kept?", **asked).context, builder.engine
+    if design == "learning":
+        return assemble(assembler=ASSEMBLER, max_tokens=160).context, ASSEMBLER.engine
+    if design == "premortem":
+        found = ASSEMBLER.get_premortem_context_sync("debugging", max_tokens=40, now=LEARNT)
+        return found.context, ASSEMBLER.premortem_engine
+    if design == "prime":
+        service = a_service()
+        return ask(service, budget=40).trace, service.engine
+    made = a_plan(
+        [SYSTEM, a_pack("faq"), USER], packs={"faq": an_engine()}, policy=budget(24), tokenizer="auto"
+    )
+    return made.assemble(ASKED, now="2026-01-01").trace, made.engine
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_a_trace_of_a_design_replays_tunes_and_says_what_it_would_take(design):
+    """B2, B3, B9: without the design, the store or a function."""
+    given, engine = replayed(design)
+    assert isinstance(engine, ContextEngine)
+    trace = Context.from_dict(json.loads(given.to_json()))
+    assert not is_function(trace.settings)
+    again, ranked = replay_ranked(trace)
+    assert (again.text, again.decisions) == (trace.text, trace.decisions)
+    assert replay(trace, engine).text == trace.text
+    assert rows(trace, ranked)
+    assert ranking(trace) == ranked
+    assert str(diff(trace, replay(trace, budget=2 * trace.budget)))
+    lost = [key for key, d in final_decisions(trace).items() if d.verdict is Verdict.DROPPED]
+    assert lost, trace.explain()
+    changes = [change for key in lost for change in what_would_it_take(trace, key)]
+    assert changes
+    for change in changes:
+        assert replay(trace, **change.settings).text == change.context.text
+    assert tune([trace], {trace.request.query: {lost[0]: 3}}, min_queries=2).queries == 1
+
+
+LOCAL = LocalEmbeddings()
+QUESTION, ANSWER = "Where are lost keys kept?", "Lost keys are kept in the blue cabinet downstairs."
+LONG = " ".join(
+    [*[f"{text} Case {i}." for i in range(6) for text in PARAGRAPHS[:6]], ANSWER, *PARAGRAPHS[7:] * 9]
+)
+
+
+@pytest.mark.parametrize("tokens", [160, 300])
+def test_a_cut_keeps_what_answers_in_every_design(tokens):
+    """W9, M12, P5"""
+    record = {"id": "long", "text": LONG, "workspace_id": "acme", "workspace": "acme", "user_id": "ann"}
+    store = a_collection([record], embeddings=LOCAL)
+    plans = [
+        a_plan(
+            [a_pack(), USER],
+            packs={"kb": lambda request: [LONG][request.offset :]},
+            policy=policy,
+            tokenizer="auto",
+        )
+        for policy in (budget(tokens), budget(tokens, compactor="extractive"))
+    ]
+    for text in (
+        build([record], QUESTION, token_budget=tokens, embeddings=LOCAL).serialized,
+        MemoryEngine(store, LOCAL).build_context(QUESTION, "acme", token_budget=tokens).context,
+        ask(PrimeContextService(store), QUESTION, references=["long"], budget=tokens).text,
+        *(made.assemble({"question": QUESTION}).system_prompt for made in plans),
+    ):
+        assert ANSWER in text
+
+
+def test_what_the_readme_names_is_there(capsys):
+    home = ROOT / "langchain_context_engine" / "designs" / "README.md"
+    readme = home.read_text(encoding="utf-8")
+    main(["serve", "--help"])
+    told = capsys.readouterr().out
+    assert all(option in told for option in re.findall(r"(?<=\s)--[a-z]+", readme))
+    assert all(f"examples/{name}.py" in readme for name in PRINTED)
+    named = set(re.findall(r"`([A-Z][A-Za-z]+)(?:\(|`)", readme))
+    assert {"RankingOptions", "CustomRanker", "TokenBudget", "PrimeSettings"} <= named & {*vars(designs)}
+    assert all((home.parent / target).exists() for target in re.findall(r"\]\(([^)#:\s]+)\)", readme))

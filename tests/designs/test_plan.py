@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
@@ -28,6 +29,7 @@ from langchain_context_engine.designs import (
     ContextPack,
     ContextPackBlock,
     ContextPlan,
+    ContextRetrieverRequest,
     Pack,
 )
 from langchain_context_engine.errors import BudgetError, ScopeError
@@ -46,6 +48,8 @@ from tests.designs.plan_builders import (
     an_engine,
     budget,
 )
+
+EXAMPLES = [{"type": "user", "content": "2+2?"}, {"type": "assistant", "content": "4"}]
 
 
 def contents(messages):
@@ -68,8 +72,8 @@ def test_the_documents_basic_usage():
 async def test_a_plan_is_a_runnable_from_a_dictionary_to_a_chat_prompt():
     """P1, P9"""
     packs = {"kb": Pages(), "faq": an_engine()}
-    examples = [{"type": "user", "content": "2+2?"}, {"type": "assistant", "content": "4"}]
-    plan = a_plan((SYSTEM, a_pack(), a_pack("faq"), *examples, HISTORY, USER), packs=packs, policy=budget(60))
+    messages = (SYSTEM, a_pack(), a_pack("faq"), *EXAMPLES, HISTORY, USER)
+    plan = a_plan(messages, packs=packs, policy=budget(60))
     wanted = plan.invoke({**ASKED, "history": [("user", "hm")]})
     assert isinstance(wanted, ChatPromptValue)
     said = wanted.to_messages()
@@ -94,15 +98,8 @@ def test_packs_are_engines_retrievers_functions_and_plans():
         "facade": an_engine().as_retriever(k=1),
     }
     prompt = a_plan([SYSTEM, *map(a_pack, packs), USER], packs=packs).assemble(ASKED).system_prompt
-    for piece in (
-        "ship within two days",
-        "Doc about Where is my order?",
-        "Tagged.",
-        "A text.",
-        "A document.",
-        "Nested for Where",
-    ):
-        assert piece in prompt
+    said = ("ship within two days", "Doc about Where is my order?", "Tagged.", "A text.", "A document.")
+    assert all(piece in prompt for piece in (*said, "Nested for Where"))
     with pytest.raises(ConfigError, match="kb"):
         a_plan([a_pack()], packs={"kb": 7})
     bare = ContextPlan(packs={"kb": lambda request: f"about {request.query}"})
@@ -162,20 +159,6 @@ def test_a_starved_pack_gets_a_share_of_what_is_left_and_never_the_default():
     assert result.token_count <= 44
 
 
-def test_the_documents_expansion_fills_a_pack_page_by_page():
-    """P4"""
-    pages = Pages()
-    policy = {
-        "input_budget": {"max_tokens": 40}, "pack_budget": {"default_ratio": 0.5},
-        "expansion": {"max_pages": 3, "min_fill_ratio": 1.0},
-    }  # fmt: skip
-    plan = a_plan([SYSTEM, a_pack(), USER], packs={"kb": Pack(source=pages, limit=2)}, policy=policy)
-    result = plan.assemble(ASKED)
-    assert [request.offset for request in pages.asked] == [0, 2, 4]
-    assert result.packs["kb"].tokens == 20  # 24 words in three pages, fitted once more
-    assert result.token_count <= 40
-
-
 class Repeating(Pages):
     """Gives the same page whatever is asked."""
 
@@ -185,21 +168,25 @@ class Repeating(Pages):
 
 
 @pytest.mark.parametrize(
-    ("pages", "expansion", "offsets"),
+    ("pages", "share", "expansion", "offsets", "taken"),
     [
-        (Pages(30), {"min_fill_ratio": 0.7}, [0, 2]),
-        (Pages(3), {}, [0, 2]),
-        (Pages(0), {}, [0]),
-        (Repeating(), {}, [0, 2]),
+        # The document's own: 24 words in three pages, fitted once more.
+        (Pages(), {"default_ratio": 0.5}, {"max_pages": 3, "min_fill_ratio": 1.0}, [0, 2, 4], 20),
+        (Pages(30), {"default_max_tokens": 20}, {"max_pages": 9, "min_fill_ratio": 0.7}, [0, 2], 16),
+        (Pages(3), {"default_max_tokens": 20}, {"max_pages": 9}, [0, 2], 12),
+        (Pages(0), {"default_max_tokens": 20}, {"max_pages": 9}, [0], 0),
+        (Repeating(), {"default_max_tokens": 20}, {"max_pages": 9}, [0, 2], 4),
     ],
 )
-def test_pages_end_when_the_pack_is_full_or_the_source_is_dry_or_repeats_itself(pages, expansion, offsets):
+def test_pages_are_asked_until_the_pack_is_full_or_the_source_is_dry_or_repeats_itself(
+    pages, share, expansion, offsets, taken
+):
     """P4"""
-    policy = budget(100, pack_budget={"default_max_tokens": 20}, expansion={"max_pages": 9, **expansion})
-    plan = a_plan([a_pack(), USER], packs={"kb": Pack(source=pages, limit=2)}, policy=policy)
-    text = plan.assemble(ASKED).system_prompt
+    policy = budget(40, pack_budget=share, expansion=expansion)
+    plan = a_plan([SYSTEM, a_pack(), USER], packs={"kb": Pack(source=pages, limit=2)}, policy=policy)
+    result = plan.assemble(ASKED)
     assert [request.offset for request in pages.asked] == offsets
-    assert len(set(text.split("\n\n"))) == len(text.split("\n\n"))
+    assert (result.packs["kb"].tokens, result.token_count <= 40) == (taken, True)
 
 
 def test_oldest_history_goes_first_then_packs_then_the_system_and_never_the_user():
@@ -276,9 +263,8 @@ def test_an_unknown_or_impossible_compactor_never_becomes_another():
 
 def test_a_nested_plan_keeps_to_its_own_policy():
     """P7"""
-    nested = a_plan(
-        [{"type": "system", "content": "About:"}, a_pack()], packs={"kb": Pages()}, policy=budget(13)
-    )
+    about = {"type": "system", "content": "About:"}
+    nested = a_plan([about, a_pack()], packs={"kb": Pages()}, policy=budget(13))
     plan = a_plan([SYSTEM, a_pack("inner"), USER], packs={"inner": nested}, policy=budget(100))
     result = plan.assemble(ASKED)
     inner = result.packs["inner"]
@@ -304,24 +290,29 @@ def test_a_circle_an_unknown_pack_and_a_nested_history_are_refused_at_constructi
         a_plan([a_pack()], packs={"kb": a_plan([HISTORY])})
 
 
-def test_texts_name_packs_and_context_by_dot_path_and_a_path_to_nowhere_fails_naming_it():
-    """P8"""
-    messages = [{"type": "user", "content": "Known: {context.kb}\nIn {context.place.city}: {input.question}"}]
-    plan = a_plan(messages, packs={"kb": lambda request: "tea is green"})
-    result = plan.assemble({"input": ASKED, "context": {"place": {"city": "Oslo"}}})
-    assert result.user_message == "Known: tea is green\nIn Oslo: Where is my order?"
-    with pytest.raises(TemplateError, match=r"input\.question"):
-        a_plan().assemble({"input": {}})
-    with pytest.raises(TemplateError, match="__class__"):
-        a_plan([{"type": "user", "content": "{input.question.__class__}"}]).assemble(ASKED)
-
-
-def test_values_never_expand_and_other_braces_stand():
+@pytest.mark.parametrize(
+    ("content", "values", "text"),
+    [
+        ("Known: {context.kb} in {context.place.city}: {input.question}",
+         {"input": ASKED, "context": {"place": {"city": "Oslo"}}}, "Known: tea is green in Oslo: Where is my order?"),
+        ('{input.question} {"a": {b: 1}} {} {0} {{input.question}}',
+         {"question": "{input.secret} {context.kb}", "secret": "s3"},
+         '{input.secret} {context.kb} {"a": {b: 1}} {} {0} {input.question}'),
+        ("[{input.x}]", {"x": None}, "[]"),
+        ([{"type": "text", "text": "Re {input.x}"}, "{input.x}"], {"x": 1}, [{"type": "text", "text": "Re 1"}, "1"]),
+    ],
+)  # fmt: skip
+def test_texts_name_values_and_packs_by_dot_path_and_values_never_expand(content, values, text):
     """P8, F50"""
-    messages = [{"type": "user", "content": '{input.question} {"a": {b: 1}} {} {0} {{input.question}}'}]
-    result = a_plan(messages).assemble({"question": "{input.secret} {context.kb}", "secret": "s3"})
-    assert result.user_message == '{input.secret} {context.kb} {"a": {b: 1}} {} {0} {input.question}'
-    assert a_plan([{"type": "user", "content": "[{input.x}]"}]).assemble({"x": None}).user_message == "[]"
+    plan = a_plan([{"type": "user", "content": content}], packs={"kb": lambda request: "tea is green"})
+    assert plan.assemble(values).user_message == text
+
+
+def test_a_path_to_nowhere_fails_naming_it():
+    """P8"""
+    for path, values in (("input.question", {"input": {}}), ("input.question.__class__", ASKED)):
+        with pytest.raises(TemplateError, match=path):
+            a_plan([{"type": "user", "content": f"{{{path}}}"}]).assemble(values)
 
 
 def test_the_historys_last_user_message_does_not_replace_the_new_one():
@@ -333,7 +324,13 @@ def test_the_historys_last_user_message_does_not_replace_the_new_one():
     assert contents(result.history) == contents(said.history) == ["old question"]
 
 
-def test_tokens_are_counted_in_all_that_a_message_carries():
+@tool
+def weather(city: str) -> str:
+    """Tell the weather of a city."""
+    return city
+
+
+def test_tokens_are_counted_in_all_that_a_message_carries_and_in_tool_schemas():
     """P9"""
     count = resolve_tokenizer("auto")
     plan = ContextPlan([HISTORY, USER], tokens_per_message=3)
@@ -354,26 +351,16 @@ def test_tokens_are_counted_in_all_that_a_message_carries():
     assert (result.user_message, result.token_count) == (blocks, 5 + 3 + 85)
     for history in ("hello", [3], {"role": "user", "content": "x"}):
         with pytest.raises(ConfigError, match="history"):
-            a_plan((HISTORY, USER)).assemble(ASKED, history=history)
-
-
-def test_tool_schemas_are_counted():
-    """P9"""
-
-    @tool
-    def weather(city: str) -> str:
-        """Tell the weather of a city."""
-        return city
-
-    without = a_plan().assemble(ASKED).token_count
-    assert a_plan(tools=[weather]).assemble(ASKED).token_count > without
-    assert a_plan().assemble(ASKED, tools=[weather]).token_count > without
+            plan.assemble(ASKED, history=history)
+    with_tool = [a_plan(tools=[weather]).assemble(ASKED), a_plan().assemble(ASKED, tools=[weather])]
+    assert all(result.token_count > a_plan().assemble(ASKED).token_count for result in with_tool)
     with pytest.raises(ConfigError, match="tool"):
         a_plan(tools=[3])
 
 
+@example(tokens=4, pages=[], turns=2, count=count_words)
 @given(
-    tokens=st.integers(8, 90),
+    tokens=st.integers(3, 90),
     pages=st.lists(
         st.tuples(st.integers(0, 12), st.integers(2, 9), st.integers(0, 3), st.integers(0, 2)), max_size=3
     ),
@@ -388,7 +375,7 @@ def test_a_plan_never_exceeds_its_budget_and_never_cuts_the_user(tokens, pages, 
         a_pack(f"p{i}", weight=weight, priority=priority) for i, (_, _, weight, priority) in enumerate(pages)
     ]
     plan = a_plan(
-        [SYSTEM, *places, HISTORY, {"type": "user", "content": "why?"}],
+        [SYSTEM, *places, *EXAMPLES, HISTORY, {"type": "user", "content": "why?"}],
         packs=packs, tokenizer=count, policy=budget(tokens, expansion={"max_pages": 2}),
     )  # fmt: skip
     result = plan.assemble({}, history=a_conversation(turns))
@@ -399,18 +386,12 @@ def test_a_plan_never_exceeds_its_budget_and_never_cuts_the_user(tokens, pages, 
 
 def test_a_retriever_is_asked_with_query_offset_limit_tokens_and_metadata():
     """P10"""
-    pages = Pages()
-    pack = Pack(source=pages, query="about {input.question}", limit=3, offset=6, metadata={"split": "train"})
+    pages, told = Pages(), {"split": "train"}
+    pack = Pack(source=pages, query="about {input.question}", limit=3, offset=6, metadata=told)
     policy = budget(30, pack_budget={"default_max_tokens": 12})
     a_plan([a_pack(), USER], packs={"kb": pack}, policy=policy).assemble(ASKED)
-    (asked,) = pages.asked
-    assert (asked.query, asked.offset, asked.limit, asked.max_tokens) == (
-        "about Where is my order?",
-        6,
-        3,
-        12,
-    )
-    assert asked.metadata == {"retriever": "kb", "split": "train"}
+    wanted = {"query": "about Where is my order?", "offset": 6, "limit": 3, "max_tokens": 12}
+    assert pages.asked == [ContextRetrieverRequest(**wanted, metadata={"retriever": "kb", **told})]
 
 
 def test_the_documents_retriever_pack_with_an_override():
@@ -484,8 +465,8 @@ def test_a_plan_tells_what_each_part_was_promised_took_and_lost(tmp_path):
     plan = a_full_plan(120, journal=path)
     result = plan.assemble(ASKED, history=a_conversation(20))
     parts = named(result.trace)
-    assert {name: parts[name].kind for name in ("system 1", "kb", "faq", "notes", "examples", "user")} == {
-        "system 1": "system", "kb": "pack", "faq": "pack", "notes": "pack", "examples": "example", "user": "user",
+    assert {name: parts[name].kind for name in ("system 1", "kb", "faq", "notes", "assistant 4", "user")} == {
+        "system 1": "system", "kb": "pack", "faq": "pack", "notes": "pack", "assistant 4": "example", "user": "user",
     }  # fmt: skip
     prompt = result.to_prompt().to_string()
     assert all(part.text in prompt or part.kind == "history" for part in result.parts)
@@ -515,17 +496,17 @@ def test_a_plans_replay_keeps_every_budget_and_unchanged_is_the_same(tokens):
         changed = replay(trace, budget=other)
         assert changed.tokens <= other
         assert bool(changed.text) == bool(changed.tokens)
+    damaged = replace(trace, parts=tuple(replace(part, rule={}) for part in trace.parts))
+    with pytest.raises(ConfigError, match="damaged"):
+        replay(damaged, budget=50)
 
 
 def test_a_nested_plan_is_a_part_with_its_own_parts():
     """B9, P7"""
-    inner = a_plan(
-        [{"type": "system", "content": "Facts:"}, a_pack()], packs={"kb": Pages()}, tokenizer="auto"
-    )
-    outer = a_plan(
-        [SYSTEM, a_pack("facts"), USER], packs={"facts": inner}, policy=budget(60), tokenizer="auto"
-    )
-    trace = outer.assemble(ASKED).trace
+    told = {"type": "system", "content": "Facts:"}
+    inner = a_plan([told, a_pack()], packs={"kb": Pages()}, tokenizer="auto")
+    asked = {"packs": {"facts": inner}, "policy": budget(60), "tokenizer": "auto"}
+    trace = a_plan([SYSTEM, a_pack("facts"), USER], **asked).assemble(ASKED).trace
     (facts,) = [part for part in trace.parts if part.kind == "plan"]
     assert [part.name for part in facts.context.parts] == ["system 1", "kb"]
     assert facts.lost > 0

@@ -11,7 +11,7 @@ from langchain_context_engine.designs import PrimeContextService, PrimeSettings
 from langchain_context_engine.designs.prime import DEFAULTS, ENGINE
 from langchain_context_engine.models.types import Reason
 from tests.builders import ListSource, MeetingSource, a_candidate, a_collection, count_words
-from tests.designs.prime_builders import FILES, NOW, a_service, ask, item, ranked
+from tests.designs.prime_builders import FILES, NOW, a_service, ask, item, owned, ranked
 from tests.test_telemetry import points, reader  # noqa: F401 - a fixture
 
 
@@ -71,11 +71,8 @@ def test_the_numbers_are_those_of_the_document_and_a_greater_one_is_kept():
 
 def test_references_that_a_thread_keeps_are_offered_in_that_thread():
     """C2"""
-    kept = [
-        {"id": "r1", "text": "-", "thread_id": "t1", "file_id": "refunds"},
-        {"id": "r2", "text": "The tax rate is 19 percent.", "thread_id": "t1"},
-    ]
-    service = a_service(references=kept)
+    about = {"text": "The tax rate is 19 percent.", "thread_id": "t1"}
+    service = a_service(references=[{"id": "r1", "file_id": "refunds", **about}, {"id": "r2", **about}])
     context = ask(service)
     assert {i.id for i in context.items if i.type == "reference"} == {"refunds", "r2"}
     assert (context.stats.explicit_count, ask(service, thread="t2").stats.explicit_count) == (2, 0)
@@ -119,55 +116,41 @@ def test_an_item_has_the_window_with_most_of_the_question_with_match_marks():
 
 def test_a_message_says_who_wrote_it():
     """C3, C8"""
-    messages = [
-        {"id": "m1", "thread_id": "t1", "text": "Invoices are late again.", "author": "Ana"},
-        {"id": "m2", "thread_id": "t1", "text": "The invoices were sent.", "role": "assistant"},
-    ]
+    said = [("Invoices are late again.", {"author": "Ana"}), ("They were sent.", {"role": "assistant"})]
+    messages = [{"id": f"m{i}", "thread_id": "t1", "text": text, **by} for i, (text, by) in enumerate(said)]
     context = ask(a_service(messages=messages), history=[("user", "About invoices.")])
-    assert f"{item(context, 'm1').citation} message Ana\nInvoices are late again." in context.text
-    assert f"{item(context, 'm2').citation} message assistant\nThe invoices were sent." in context.text
+    assert f"{item(context, 'm0').citation} message Ana\nInvoices are late again." in context.text
+    assert f"{item(context, 'm1').citation} message assistant\nThey were sent." in context.text
     assert " message user\nAbout invoices." in context.text
 
 
 def test_the_score_is_the_weighted_sum_of_the_signals():
     """C4"""
-    files = [
-        {"id": "ref", "path": "ref", "text": "invoices one"},
-        {"id": "file", "path": "b", "text": "invoices two beta"},
-        {"id": "chunk", "path": "c", "text": "invoices three gamma", "kind": "chunk"},
-        {"id": "other", "path": "d", "text": "invoices four delta", "kind": "picture"},
-    ]
+    kinds = {"ref": {}, "file": {}, "chunk": {"kind": "chunk"}, "other": {"kind": "picture"}}
+    files = [{"id": n, "path": n, "text": f"invoices {n} {n * 3}", **kind} for n, kind in kinds.items()]
     context = ask(a_service(files), references=["ref"])
-    for passage in context.trace.passages:
+    for passage, item_ in zip(context.trace.passages, context.items, strict=True):
         signals = passage.ranked.signals
         expected = math.fsum(weight * signals[name] for name, weight in ENGINE["weights"].items())
-        assert passage.ranked.score == pytest.approx(expected)
-    assert [i.relevance for i in context.items] == [p.ranked.score for p in context.trace.passages]
+        assert item_.relevance == passage.ranked.score == pytest.approx(expected)
     told = {i: ranked(context, i).signals["source_priority"] for i in ("ref", "file", "chunk", "m1", "other")}
     assert told == {"ref": 1.0, "file": 0.7, "chunk": 0.6, "m1": 0.5, "other": 0.3}
 
 
-def test_text_similarity_is_the_cosine_of_tf_idf():
-    """C4"""
-    files = [
-        {"id": "a", "path": "1", "text": "alpha beta"},
-        {"id": "b", "path": "2", "text": "alpha gamma gamma"},
-    ]
-    context = ask(a_service(files, messages=None), "alpha beta")
+def test_text_similarity_is_the_cosine_of_tf_idf_and_keywords_match_whole_words():
+    """C4: in the document `art` is found in `party`."""
+
+    def signal(name, question, *texts):
+        files = [{"id": f"f{i}", "path": f"{i}", "text": text} for i, text in enumerate(texts)]
+        context = ask(a_service(files, messages=None), question)
+        return [ranked(context, f"f{i}").signals[name] for i in range(len(texts))]
+
     alpha, rare = math.log(1 + 2 / 2), math.log(1 + 2 / 1)
     expected = alpha * alpha / (math.hypot(alpha, rare) * math.hypot(alpha, 2 * rare))
-    assert ranked(context, "a").signals["term_similarity"] == pytest.approx(1)
-    assert ranked(context, "b").signals["term_similarity"] == pytest.approx(expected)
-
-
-def test_keywords_match_words_and_not_parts_of_words():
-    """C4: in the document `art` is found in `party`."""
-    files = [
-        {"id": "part", "path": "1", "text": "many billings and cards are here"},
-        {"id": "word", "path": "2", "text": "the billing of the card"},
-    ]
-    context = ask(a_service(files, messages=None), "billing card policy rule")
-    assert [ranked(context, i).signals["keyword_match"] for i in ("word", "part")] == [0.5, 0]
+    told = signal("term_similarity", "alpha beta", "alpha beta", "alpha gamma gamma")
+    assert told == [pytest.approx(1), pytest.approx(expected)]
+    texts = ("the billing of the card", "many billings and cards are here")
+    assert signal("keyword_match", "billing card policy rule", *texts) == [0.5, 0]
 
 
 @pytest.mark.parametrize(
@@ -182,9 +165,9 @@ def test_recency_is_e_to_minus_a_hundredth_per_hour(created_at, recency):
 
 def test_what_costs_less_for_the_same_worth_is_chosen_first():
     """C5: value density."""
+    texts = ("invoices go out", "invoices are sent monthly " + "by mail as agreed " * 5)
     files = [
-        {"id": "short", "path": "1", "text": "invoices go out"},
-        {"id": "long", "path": "2", "text": "invoices are sent monthly " + "by mail as agreed " * 5},
+        {"id": name, "path": name, "text": text} for name, text in zip(("short", "long"), texts, strict=True)
     ]
     settings = {"messages": None, "tokenizer": count_words, "truncator": "none", "budget": 28}
     for more, chosen in (({"selection": "score"}, "long"), ({}, "short")):
@@ -194,32 +177,25 @@ def test_what_costs_less_for_the_same_worth_is_chosen_first():
 
 def test_a_kind_above_70_percent_of_more_than_five_makes_room_for_others():
     """C5"""
-    texts = [
-        f"the garden has {word} in it {n} of the year"
-        for n, word in enumerate(("roses", "snails", "a pond", "tea"))
-    ]
+    grown = ("roses", "snails", "a pond", "tea")
+    texts = [f"the garden has {word} in it {n} of the year" for n, word in enumerate(grown)]
     messages = [{"id": f"m{n}", "thread_id": "t1", "text": text} for n, text in enumerate(texts)]
     settings = {"dedupe_threshold": None, "tokenizer": count_words, "budget": 80}
-    kinds, alone = (
-        [i.type for i in ask(a_service(twins(20), messages, **settings, **more)).items]
-        for more in ({}, {"diversity": None})
-    )
+    services = (a_service(twins(20), messages, **settings, **more) for more in ({}, {"diversity": None}))
+    kinds, alone = ([i.type for i in ask(service).items] for service in services)
     assert kinds.count("message") > alone.count("message")
     assert kinds.count("file") <= 0.75 * len(kinds)
 
 
 def test_it_stops_above_90_percent_with_ten_chosen():
     """C5"""
-    messages = [
-        {"id": f"m{n:02}", "thread_id": "t1", "text": f"invoices message {n:02} of the thread"}
-        for n in range(10)
-    ]
+    texts = [f"invoices message {n:02} of the thread" for n in range(10)]
+    messages = [{"id": f"m{n}", "thread_id": "t1", "text": text} for n, text in enumerate(texts)]
     settings = {"dedupe_threshold": None, "tokenizer": count_words}
     cost = sum(i.tokens for i in ask(a_service(twins(10), messages, **settings)).items[:12])
     context = ask(a_service(twins(10), messages, **settings, budget=cost))
     assert Reason.ENOUGH in {decision.reason for decision in context.trace.decisions}
-    assert len(context.items) >= 10
-    assert context.total_tokens > 0.9 * cost
+    assert (len(context.items) >= 10, context.total_tokens > 0.9 * cost) == (True, True)
 
 
 def test_the_budget_is_never_exceeded_and_where_nothing_fits_whole_one_item_is_cut():
@@ -237,18 +213,10 @@ def test_the_budget_is_never_exceeded_and_where_nothing_fits_whole_one_item_is_c
 
 def test_the_optimal_selection_is_at_least_as_good_and_the_gap_says_by_how_much():
     """C6"""
-    files = [
-        {"id": f"f{n}", "path": f"{n}", "text": f"invoices sent part{n} " + f"filler{n} " * size}
-        for n, size in enumerate((1, 20, 21, 22))
-    ]
-    settings = {
-        "messages": None,
-        "tokenizer": count_words,
-        "truncator": "none",
-        "diversity": None,
-        "budget": 60,
-    }
-    greedy, best = (a_service(files, selection=name, **settings) for name in ("density", "knapsack"))
+    texts = [f"invoices sent part{n} " + f"filler{n} " * size for n, size in enumerate((1, 20, 21, 22))]
+    files = [{"id": f"f{n}", "path": f"{n}", "text": text} for n, text in enumerate(texts)]
+    settings = {"messages": None, "tokenizer": count_words, "truncator": "none", "diversity": None}
+    greedy, best = (a_service(files, selection=by, budget=60, **settings) for by in ("density", "knapsack"))
     by_density, by_worth = ask(greedy), ask(best)
     got, most = (sum(i.relevance for i in context.items) for context in (by_density, by_worth))
     assert got <= most
@@ -258,9 +226,8 @@ def test_the_optimal_selection_is_at_least_as_good_and_the_gap_says_by_how_much(
 
 def test_the_context_has_4000_tokens_less_500():
     """C7"""
-    long = [
-        {"id": f"m{n}", "thread_id": "t1", "text": f"invoice {n} " + f"word{n} " * 300} for n in range(20)
-    ]
+    texts = [f"invoice {n} " + f"word{n} " * 300 for n in range(20)]
+    long = [{"id": f"m{n}", "thread_id": "t1", "text": text} for n, text in enumerate(texts)]
     assert 3000 < ask(a_service(messages=long)).total_tokens <= 3500
     settings = PrimeSettings(max_tokens=1000, system_prompt_tokens=900)
     assert 0 < ask(a_service(messages=long, settings=settings)).total_tokens <= 100
@@ -287,10 +254,8 @@ def test_citations_are_unique_the_same_in_every_answer_and_read_off_an_answer():
 
 def test_one_id_in_two_collections_is_two_items(tmp_path):
     """C8, C11: their markers differ, and an opinion finds the one that is meant."""
-    collections = [
-        a_collection([{"id": "a", "path": f"{n}.md", "text": f"Invoices are sent {n}", "user_id": "ann"}])
-        for n in ("monthly", "by letter to everybody")
-    ]
+    texts = ("Invoices are sent monthly", "Invoices are sent by letter to everybody")
+    collections = [a_collection(owned([{"id": "a", "path": text[-5:], "text": text}])) for text in texts]
     service = PrimeContextService(collections, journal=tmp_path / "journal.db")
     context = ask(service)
     first, last = (i.id for i in context.items)

@@ -18,7 +18,7 @@ from inspector import state
 from langchain_context_engine import Context, Journal, LocalEmbeddings
 from langchain_context_engine.models.types import Status
 from tests.builders import a_candidate
-from tests.designs.test_replay import DESIGNS
+from tests.designs.test_assemblies import DESIGNS, replayed
 from tests.inspector.builders import HOSTILE, a_context, a_page, cells, column, go_on, grids, htmls, said
 
 PAGES = ("traces", "explain", "tune", "compare", "judge", "sets", "figures", "collections")
@@ -214,10 +214,10 @@ def test_a_part_given_as_a_function_is_explained_and_not_replayed():
     assert "This did not work" in said(a_page("tune", trace="upload-1", opened=opened))
 
 
-@pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.__name__)
+@pytest.mark.parametrize("design", DESIGNS)
 def test_every_page_opens_on_a_trace_of_a_design(design, monkeypatch):
     """The inspector understands what a design recorded, without the design."""
-    given, _ = design()
+    given, _ = replayed(design)
     trace = Context.from_dict(json.loads(given.to_json()))
     at = a_page("traces", trace="upload-1", opened={"upload-1": trace}, monkeypatch=monkeypatch)
     for page in PAGES[1:]:

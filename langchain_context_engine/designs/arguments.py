@@ -1,11 +1,10 @@
-"""What the designs share: typed settings, checked options, stores and functions as sources."""
+"""What designs are given: typed settings, checked options, stores and functions as sources."""
 
 from __future__ import annotations
 
 import asyncio
 import dataclasses
 import functools
-import hashlib
 import inspect
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.search.records import to_candidate
 from langchain_context_engine.sources.chroma import ChromaSource
+from langchain_context_engine.sources.pinned import digest
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -119,59 +119,55 @@ def as_source(store: Any, embeddings: Any, fields: Mapping[str, str] | None) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionSource:
-    """A function as a source: whatever it answers, at once or as a coroutine, is read into candidates."""
+    """A function as a source, its answer given at once or as a coroutine.
+
+    A record of an answer is a text, a Document, a candidate, a mapping or an object of fields. Read are `id`
+    (`evidence_item_id`, `sha`), `content` (`text`, `message`), `score` (`relevance`, `similarity`; by rank
+    where it tells none) and `metadata`; other fields are metadata too.
+
+    Attributes:
+        name: How people know it.
+        ask: The function.
+        records: Gives the records of an answer.
+        known: Gives what is known of the records of a request beside what they say.
+    """
 
     name: str
     ask: Callable[[ContextRequest], Any]
-    read: Callable[[Any, ContextRequest], list[Candidate]]
+    records: Callable[[Any], Sequence[Any]]
+    known: Callable[[ContextRequest], Mapping[str, Any]] | None = None
 
     def fetch(self, request: ContextRequest) -> list[Candidate]:
         """Return what the function gives for a request."""
         answer = self.ask(request)
-        return self.read(asyncio.run(_awaited(answer)) if inspect.isawaitable(answer) else answer, request)
+        return self._read(asyncio.run(_awaited(answer)) if inspect.isawaitable(answer) else answer, request)
 
     async def afetch(self, request: ContextRequest) -> list[Candidate]:
         """Do the same from a running event loop; a plain function runs in a thread."""
         answer = await asyncio.to_thread(self.ask, request)
-        return self.read(await answer if inspect.isawaitable(answer) else answer, request)
+        return self._read(await answer if inspect.isawaitable(answer) else answer, request)
+
+    def _read(self, answer: Any, request: ContextRequest) -> list[Candidate]:
+        known = {} if self.known is None else self.known(request)
+        return [
+            item if isinstance(item, Candidate) else self._candidate(_fields(item), known, 1 / (1 + rank))
+            for rank, item in enumerate(self.records(answer), request.offset)
+        ]
+
+    def _candidate(self, data: Mapping[str, Any], known: Mapping[str, Any], relevance: float) -> Candidate:
+        text, own, score = str(_first(data, _TEXTS) or ""), data.get("metadata"), _first(data, _SCORES)
+        told = {
+            **known,
+            **{key: value for key, value in data.items() if key not in _READ and value is not None},
+            **(own if isinstance(own, Mapping) else {}),
+        }
+        id_ = str(_first(data, _IDS) or digest(text))
+        record = {"documents": text or str(told.get("goal") or id_), "metadatas": told}
+        return to_candidate(id_, record, source=self.name, relevance=relevance if score is None else score)
 
 
 async def _awaited(answer: Any) -> Any:
     return await answer
-
-
-def read_candidate(
-    item: Any, *, source: str, relevance: float, metadata: Mapping[str, Any] | None = None
-) -> Candidate:
-    """Return one record of an answer: a text, a Document, a candidate, a mapping or an object of fields.
-
-    Read are `id` (`evidence_item_id`, `sha`), `content` (`text`, `message`), `score` (`relevance`,
-    `similarity`) and `metadata`; other fields are metadata too.
-
-    Args:
-        item: The record.
-        source: Where it is from.
-        relevance: What it has that tells no score of its own.
-        metadata: What is known of it beside what it says.
-
-    Raises:
-        SourceError: It is none of these.
-    """
-    if isinstance(item, Candidate):
-        return item
-    data = _fields(item)
-    text = str(_first(data, _TEXTS) or "")
-    own = data.get("metadata")
-    told = {
-        **(metadata or {}),
-        **{key: value for key, value in data.items() if key not in _READ and value is not None},
-        **(own if isinstance(own, Mapping) else {}),
-    }
-    digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
-    id_ = str(_first(data, _IDS) or digest)
-    score = _first(data, _SCORES)
-    record = {"documents": text or str(told.get("goal") or id_), "metadatas": told}
-    return to_candidate(id_, record, source=source, relevance=relevance if score is None else score)
 
 
 def _fields(item: Any) -> Any:
