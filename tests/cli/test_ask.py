@@ -89,6 +89,7 @@ def test_a_where_filter_is_json(ask):
         (["--json", "--text"], "exclude each other"),
         (["--budget", "-1"], "see: context-engine ask --help"),
         (["--bogus"], "see: context-engine ask --help"),
+        (["--ignore-failure what?"], "context-engine ask -- …"),
     ],
 )
 def test_what_is_asked_wrongly_is_one_line_with_a_next_step_and_exit_code_2(notes, fails, arguments, told):
