@@ -16,7 +16,7 @@ from inspector import opening
 from inspector.opening import Settings
 from langchain_context_engine import ConfigError, Context
 from langchain_context_engine.models.types import Ranked
-from langchain_context_engine.search.stores import open_client
+from langchain_context_engine.search.store_overview import open_client
 from langchain_context_engine.trace.explain import Row, rows
 from langchain_context_engine.trace.replay import ranking, replay_ranked
 

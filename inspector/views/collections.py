@@ -21,7 +21,7 @@ from langchain_context_engine import (
 )
 from langchain_context_engine.models.metadata import read_pairs
 from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.search.stores import doubts, is_server, sheets
+from langchain_context_engine.search.store_overview import doubts, is_server, sheets
 
 MOST_TOKENS = 100_000
 

@@ -110,7 +110,7 @@ def prepare(*, store: StoreOption = DEFAULT_STORE, collection: CollectionsOption
     It may be interrupted and goes on where it was. Without it the first question starts the reading, and
     answers without words until it is done.
     """
-    from langchain_context_engine.search.stores import index_state
+    from langchain_context_engine.search.store_overview import index_state
 
     share_memory(1)
     found = Store(store).collections(collection)

@@ -88,7 +88,7 @@ def _store(store: Store, embeddings: str) -> Iterator[Finding]:
 
 
 def _collection(collection: Any, embeddings: str) -> Iterator[Finding]:
-    from langchain_context_engine.search.stores import index_state
+    from langchain_context_engine.search.store_overview import index_state
 
     name, count = f"collection {collection.name}", collection.count()
     if not count:

@@ -37,11 +37,11 @@ from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.pipeline import executor
 from langchain_context_engine.ranking.intent import is_changelog
 from langchain_context_engine.ranking.recency import MOST, freshness, names_version, newest_of
+from langchain_context_engine.search.bm25 import LexicalQuery, Weighed
 from langchain_context_engine.search.collection import FIELDS, CollectionHandle
 from langchain_context_engine.search.collection_index import CollectionIndex
 from langchain_context_engine.search.index_manager import IndexManager
 from langchain_context_engine.search.records import compare, relevance_of
-from langchain_context_engine.search.scoring import LexicalQuery, Weighed
 from langchain_context_engine.search.snapshot import Mask, Snapshot, neighbours_of
 
 _FIRST_DEPTH = 200

@@ -32,10 +32,10 @@ from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate, Offer
 from langchain_context_engine.ranking.signals import Keyword
+from langchain_context_engine.search.bm25 import LexicalQuery
 from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.collection_index import Told
 from langchain_context_engine.search.hybrid_search import Search
-from langchain_context_engine.search.scoring import LexicalQuery
 from langchain_context_engine.search.segment import facet
 from langchain_context_engine.search.snapshot import Snapshot
 from langchain_context_engine.sources.chroma import CollectionSource

@@ -13,7 +13,7 @@ from langchain_context_engine.errors import ConfigError, EmbeddingError
 from langchain_context_engine.ingest import delete_collection, index_jsonl
 from langchain_context_engine.ingest.record import Record
 from langchain_context_engine.ingest.writer import CollectionWriter
-from langchain_context_engine.search.stores import describe
+from langchain_context_engine.search.store_overview import describe
 from tests.builders import WordEmbeddings, a_collection
 from tests.ingest_builders import lines, stored
 

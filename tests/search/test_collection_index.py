@@ -19,7 +19,7 @@ from langchain_context_engine import ChromaSource, ContextEngine, ContextRequest
 from langchain_context_engine.search import collection_index
 from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.index_folder import folder_of, store_stamp
-from langchain_context_engine.search.stores import index_state
+from langchain_context_engine.search.store_overview import index_state
 from tests.builders import WordEmbeddings, a_collection, a_request
 from tests.chroma_builders import EMBEDDINGS, a_source, client, notes
 from tests.index_builders import ASK, VECTOR, a_store, ask, index_of, run, started

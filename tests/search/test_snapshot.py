@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine.filters import EVERYTHING, matcher, read_scope, read_where
-from langchain_context_engine.search.scoring import K1, B, LexicalQuery, idf_of, weigh
+from langchain_context_engine.search.bm25 import K1, B, LexicalQuery, idf_of, weigh
 from langchain_context_engine.search.segment import Record, build
 from langchain_context_engine.search.snapshot import Snapshot
 from langchain_context_engine.text.words import closed_forms, terms

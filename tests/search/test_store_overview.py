@@ -6,8 +6,7 @@ import chromadb
 import pytest
 
 from langchain_context_engine import ConfigError
-from langchain_context_engine.search import stores
-from langchain_context_engine.search.stores import describe, doubts, open_client, sheets
+from langchain_context_engine.search.store_overview import describe, doubts, open_client, sheets
 from tests.builders import a_collection
 
 RECORDS = [{"id": "1", "text": "one", "kind": "memory"}, {"id": "2", "text": "two", "author": "ann"}]
