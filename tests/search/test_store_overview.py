@@ -65,7 +65,7 @@ def test_opening_a_folder_writes_nothing_to_it(tmp_path):
 
 
 def test_a_server_that_says_nothing_ends_after_a_deadline_with_a_word(monkeypatch):
-    monkeypatch.setattr(stores, "DEADLINE_SECONDS", 0.3)
+    monkeypatch.setattr(store_overview, "DEADLINE_SECONDS", 0.3)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
