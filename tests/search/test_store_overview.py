@@ -6,6 +6,7 @@ import chromadb
 import pytest
 
 from langchain_context_engine import ConfigError
+from langchain_context_engine.search import store_overview
 from langchain_context_engine.search.store_overview import describe, doubts, open_client, sheets
 from tests.builders import a_collection
 
