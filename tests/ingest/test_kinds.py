@@ -65,6 +65,12 @@ def test_what_is_no_program_is_none(name):
         ("a.ts", "export const x = 1\n", "typescript"),
         ("a.ts", '<?xml version="1.0"?>\n<TS version="2.1">\n', None),
         ("a.cls", "\\NeedsTeXFormat{LaTeX2e}\n\\ProvidesClass{a}\n", "tex"),
+        ("a.html", "<h1>{{ title }}</h1>\n<p>Two words.</p>\n", "template"),
+        (
+            "a.html",
+            f"<h1>Tides</h1>\n<p>{'High water comes late. ' * 10}</p>\n{{% include 'x.html' %}}\n",
+            None,
+        ),
         ("run", "#!/usr/bin/env -S FOO=1 python3.12 -u\n", "python"),
         ("run", "#!/bin/dash\n", "shell"),
     ],

@@ -305,6 +305,7 @@ def docutils_titles(text):
         "A\n==\nB\n--\n\nx\n",
         "=====  =====\ncol    col\n=====  =====\n1      2\n=====  =====\n\nTitle\n-----\n",
         "Text\n----\n\n----\n\nmore\n",
+        "The ``tide`` of `Dover <https://dover.org>`__\n==========================================\n\nx\n",
     ],
 )
 def test_titles_of_restructured_text_are_those_that_docutils_finds(text):

@@ -15,6 +15,10 @@ from langchain_context_engine.ingest.sections import Document, Heading, Section,
 
 _RULE = re.compile(rf"([{re.escape(string.punctuation)}])\1*+")
 _OVERLINED = 3  # lines that a title takes with marks above it too
+# A word with a role, a link, code: `z <https://z.dev>`_, :class:`~flask.Flask`, ``flask run``.
+_ROLE = re.compile(
+    r"(?::[\w:.+-]{1,40}:)?`{1,2}[~!]?(?:([^`<>\n]{1,200}?) ?<[^`>\n]{1,400}>|([^`\n]{1,400}))`{1,2}_{0,2}"
+)
 _SHORT = 4  # an underline shorter than its title must have this many marks at least
 
 
@@ -140,7 +144,7 @@ def titled_lines(text: str) -> list[Heading]:
         if after > number:
             style = (lines[after - 1][0], after - number == _OVERLINED)
             styles += [] if style in styles else [style]
-            level, title = 1 + styles.index(style), lines[after - 2].strip()
+            level, title = 1 + styles.index(style), _ROLE.sub(r"\1\2", lines[after - 2].strip())
             start, end = starts[number], min(starts[after], len(text))
             found.append(Heading(level=level, title=title, start=start, end=end))
         number = max(after, number + 1)
