@@ -22,6 +22,8 @@ _DELIMITERS = ",;\t|"
 _SAMPLE_LINES = 20
 _MOST_ROWS, _MOST_CELLS = 200_000, 500_000
 _LARGEST_PART = 200_000_000
+# What a cell holds that gives no text: a formula that no program has computed, and what came to an error.
+_ERROR = re.compile(rb"<c\s[^>]*\bt=\"e\"")
 _UNSAVED = re.compile(rb"<f(?:\s[^>]*)?(?:/>|>[^<]*</f>)\s*(?:<v\s*/>|<v></v>)?\s*</c>")
 
 
@@ -137,9 +139,12 @@ def read_sheets(path: str, data: bytes, chunk_size: int) -> Document:
             detail = f"{total:,} rows; the first {most:,} are read"
             skipped.append(Skipped(where=f"{path}:{name}", reason="huge", detail=detail))
         sections += _sections(rows, written.getvalue(), chunk_size, name)
-    if unsaved := _unsaved_formulas(data):
-        detail = f"{unsaved} formulas without a stored value: open and save it in a spreadsheet program"
-        skipped.append(Skipped(where=path, reason="no value", detail=detail))
+    for form, said in (
+        (_UNSAVED, "formulas without a stored value: open and save it in a spreadsheet program"),
+        (_ERROR, "cells with an error, as #REF! or #N/A"),
+    ):
+        if number := _cells(data, form):
+            skipped.append(Skipped(where=path, reason="no value", detail=f"{number} {said}"))
     if not sections and not skipped:
         raise SkippedError("empty", "no cell has a value")
     text = written.getvalue()
@@ -175,11 +180,11 @@ def _shown(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
-def _unsaved_formulas(data: bytes) -> int:
-    """Return how many cells of a workbook have a formula that no program has computed."""
+def _cells(data: bytes, form: re.Pattern[bytes]) -> int:
+    """Return how many cells of a workbook are written in a form."""
     if not zipfile.is_zipfile(io.BytesIO(data)):
         return 0
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         entries = [e for e in packed.infolist() if re.match(r"xl/worksheets/[^/]+\.xml$", e.filename)]
         read = (packed.read(entry) for entry in entries if entry.file_size <= _LARGEST_PART)
-        return sum(len(_UNSAVED.findall(part)) for part in read)
+        return sum(len(form.findall(part)) for part in read)
