@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from fnmatch import translate
 from itertools import accumulate
 from pathlib import Path
 
@@ -20,8 +20,7 @@ ALWAYS_IGNORED = frozenset({".git", ".hg", ".svn", ".context-engine"})
 # Where nothing says what to ignore, these hold what nobody wrote by hand.
 _IGNORED_OUTSIDE_GIT = frozenset({"node_modules", "__pycache__", ".venv", "venv", ".tox", ".mypy_cache"})
 _TRAILING = re.compile(r"(?<![\\ ]) +$")
-_PIECE = re.compile(r"\*+|\?|\[[!^]?\]?(?:\\.|[^\]\\]){0,60}\]|\\.|.", re.DOTALL)
-_SET_SIGN = re.compile(r"[\[&~|]")
+_ESCAPE, _WILD = re.compile(r"\\(.)"), "*?["
 _ESCAPED = re.compile(r"[\ud800-\udfff]")
 
 
@@ -53,20 +52,21 @@ class Rules:
     """One file of patterns, as git reads it: the last that says anything of a path decides.
 
     Attributes:
-        patterns: Expression, whether it is of folders alone, whether it ignores; the last one first.
+        patterns: What each name on the way must match (None: any number of folders), whether it is of folders
+            alone, whether it ignores; the last one first.
         above: The way from their folder to the one that is walked.
         below: The way from the one that is walked to theirs.
     """
 
-    patterns: tuple[tuple[re.Pattern[str], bool, bool], ...]
+    patterns: tuple[tuple[list[re.Pattern[str] | None], bool, bool], ...]
     above: str = ""
     below: str = ""
 
     def says(self, path: str) -> bool | None:
         """Return whether a path is ignored, a folder's with a slash; None where nothing is said of it."""
-        way, is_folder = f"{self.above}{path[len(self.below) :]}".removesuffix("/"), path.endswith("/")
-        for expression, is_of_folders, ignores in self.patterns:
-            if (is_folder or not is_of_folders) and expression.fullmatch(way):
+        names = f"{self.above}{path[len(self.below) :]}".removesuffix("/").split("/")
+        for steps, is_of_folders, ignores in self.patterns:
+            if (path.endswith("/") or not is_of_folders) and _fits(steps, names):
                 return ignores
         return None
 
@@ -80,51 +80,46 @@ def read_rules(path: Path, *, above: str = "", below: str = "") -> tuple[Rules, 
     return (Rules(_patterns(text.split("\n")), above, below),)
 
 
-def _patterns(lines: Iterable[str]) -> tuple[tuple[re.Pattern[str], bool, bool], ...]:
+def _patterns(lines: Iterable[str]) -> tuple[tuple[list[re.Pattern[str] | None], bool, bool], ...]:
     # pathspec knows these too, but goes over a name of 200 letters for hours: `*a*a*a*a*b`.
     found = []
     for line in lines:
         said = _TRAILING.sub("", line.removesuffix("\r"))
         way = said.removeprefix("!").removesuffix("/")
-        if not way.strip("/") or line.startswith("#"):
-            continue
-        names = way.removeprefix("/").split("/")
-        with suppress(re.error):
-            expression = re.compile(_expression(names if "/" in way else ["**", *names]), re.DOTALL)
-            found.append((expression, said.endswith("/"), not said.startswith("!")))
+        if way.strip("/") and not line.startswith("#"):
+            # `a/**` is what is in it, not the folder itself; a name alone may stand anywhere.
+            names = way.removeprefix("/").split("/")
+            names += ["*"] if names[-1] == "**" else []
+            steps = [_expression(name) for name in (names if "/" in way else ["**", *names])]
+            found.append((steps, said.endswith("/"), not said.startswith("!")))
     return tuple(reversed(found))
 
 
-def _expression(names: list[str]) -> str:
-    """Return what a path is like that has these names; `**` is any number of folders, each tried once."""
-    runs: list[list[str]] = [[]]
-    for name in names:
-        if name.strip("*") or len(name) == 1:
-            runs[-1].append(_name(name))
-        else:
-            runs.append([])
-    first, *inner = ["".join(f"{name}/" for name in run) for run in runs]
-    if not inner:
-        return first.removesuffix("/")
-    *between, last = inner
-    settled = "".join(f"(?>(?:[^/]+/)*?{run})" for run in between if run)
-    # `a/**` is what is in it, not the folder itself.
-    return first + settled + (f"(?:.*/)?{last.removesuffix('/')}" if last else ".+")
+def _expression(name: str) -> re.Pattern[str] | None:
+    """Return a name with wild cards as an expression; None for `**`."""
+    if len(name) > 1 and not name.strip("*"):
+        return None
+    plain = _ESCAPE.sub(lambda e: f"[{e[1]}]" if e[1] in _WILD else e[1], name.replace("[^", "[!"))
+    return re.compile(translate(plain))
 
 
-def _name(text: str) -> str:
-    """Return a name with wild cards as an expression that tries each of them once."""
-    parts = [""]
-    for piece in _PIECE.findall(text):
-        if piece[0] == "*":
-            parts.append("")
-        elif piece[0] == "[" and len(piece) > 1:
-            inside = _SET_SIGN.sub(r"\\\g<0>", piece[1:-1])
-            parts[-1] += f"(?!/)[^{inside[1:]}]" if inside[0] in "!^" else f"(?!/)[{inside}]"
+def _fits(steps: Sequence[re.Pattern[str] | None], names: Sequence[str]) -> bool:
+    """Say whether the names on a way fit, each `**` taking as few folders as it can."""
+    if steps[-1] is not None and not steps[-1].match(names[-1]):
+        return False
+    step, place, star, begin = 0, 0, -1, 0
+    while place < len(names):
+        expression = steps[step] if step < len(steps) else None
+        if step < len(steps) and expression is None:
+            star, begin, step = step, place, step + 1
+        elif expression is not None and expression.match(names[place]):
+            step, place = step + 1, place + 1
+        elif star < 0:
+            return False
         else:
-            parts[-1] += "[^/]" if piece == "?" else re.escape(piece[-1])
-    settled = "".join(f"(?>[^/]*?{part})" for part in parts[1:-1])
-    return parts[0] + settled + "".join(f"[^/]*{part}" for part in parts[1:][-1:])
+            begin += 1
+            step, place = star + 1, begin
+    return step == len(steps)
 
 
 def selection(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> Callable[[str], bool]:
