@@ -114,13 +114,14 @@ def packed(parts):
     return written.getvalue()
 
 
-def an_open_document(body):
-    spaces = ("office", "text", "style", "table")
+def an_open_document(body, kind="text"):
+    spaces = ("office", "text", "style", "table", "presentation")
     names = "".join(f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in spaces)
     compatible = ' xmlns:fo="urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0"'
+    compatible += ' xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0"'
     bold = '<style:style style:name="B" style:family="text"><style:text-properties fo:font-weight="bold"/></style:style>'
     styles = f"<office:automatic-styles>{bold}</office:automatic-styles>"
-    whole = f"{styles}<office:body><office:text>{body}</office:text></office:body>"
+    whole = f"{styles}<office:body><office:{kind}>{body}</office:{kind}></office:body>"
     return packed(
         {"content.xml": f"<office:document-content{names}{compatible}>{whole}</office:document-content>"}
     )

@@ -52,6 +52,7 @@ _MAIL = re.compile(
     rb"(?:Return-Path|Delivered-To|Received|Message-ID|MIME-Version):[ \t]",
     re.IGNORECASE,
 )
+_XML = re.compile(rb"(?:\xef\xbb\xbf)?<\?xml\s")
 _ROFF = re.compile(rb"^\.[ \t]?(?:TH|Dd|SH|so)\b", re.MULTILINE)
 
 
@@ -143,6 +144,8 @@ def _format_of(path: str, head: bytes = b"") -> str | None:
         return "plain"
     if is_binary(head):
         return None
+    if _XML.match(head):
+        return "xml"
     if _MAIL.match(head):  # a message of a Maildir has a name of numbers
         return "mail"
     if "." in PurePosixPath(path).name:

@@ -17,10 +17,11 @@ NAMES = {
     "fortran": "a.f90 A.F90 old.f stdlib_sorting.fypp",
     "template": "layout.html.ep page.html.heex list.njk Index.cshtml view.jsp",
     "terraform": "terraform.tfvars main.tf",
-    "makefile": "Makefile GNUmakefile Makefile.am rules.mk",
+    "makefile": "Makefile GNUmakefile Makefile.am rules.mk a.just",
     "dockerfile": "Dockerfile Dockerfile.dev",
     "shell": ".bashrc deploy.sh config.sh.in PKGBUILD",
     "dart": "a.dart",
+    "php": "a.php sample.phps",
 }
 
 
@@ -159,6 +160,7 @@ def test_code_and_data_on_long_lines_with_hardly_a_space_are_minified():
         ("shift_jis", "# encoding: shift_jis\nNAME = '値'\n"),
         ("koi8_r", "# -*- coding: koi8-r -*-\nNAME = 'да'\n"),
         ("iso8859-15", '<?xml version="1.0" encoding="ISO-8859-15"?>\n<a>Prix : 10 €, été</a>\n'),
+        ("cp1252", '<meta charset="iso-8859-1"><p>Letters: éèîüçÅñæß</p>\n'),
         ("gbk", '<html><head><meta charset="gb2312"></head><body>欢迎</body></html>\n'),
         ("iso2022_jp", "# はじめに\n\n使い方を説明します。\n"),
     ],
@@ -287,10 +289,22 @@ def test_what_only_looks_like_one_is_none(path, head):
             '<?xml version="1.0"?>\n<!-- ours -->\n<vector a="b"><path d="M0,0h1v2z"/></vector>',
             "unsupported",
         ),
+        (
+            "flow.drawio",
+            '<?xml version="1.0"?>\n<mxfile host="a"><diagram>x</diagram></mxfile>',
+            "unsupported",
+        ),
     ],
 )
 def test_a_list_for_programs_and_a_drawing_are_left_out(path, text, why):
     assert reason(path, text) == why
+
+
+def test_xml_is_read_whatever_its_name_is():
+    assert "The old quay" in text(
+        "a.opml", '<?xml version="1.0"?>\n<opml><outline text="The old quay"/></opml>'
+    )
+    assert kind_of("a.opml", b"no markup") is None
 
 
 assert TABLES["formats"].keys() == FORMATS.keys()

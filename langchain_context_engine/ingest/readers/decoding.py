@@ -116,13 +116,19 @@ def _encoding_of(data: bytes) -> str:
         return "iso2022_jp_ext" if _INTO_KANJI.search(data) and b"\x1b(" in data else "utf-8"
     if _decodes(data, "utf-8"):
         return "utf-8"
-    for found in _DECLARATION.finditer(data[:1024]):
-        codec = named_encoding(found[1].decode("ascii", "replace"))
-        # Anything decodes as what people name when they name just something.
-        is_any = codec in {"cp1252", "iso8859-15"} and _NOT_WESTERN.search(data.decode(codec, "replace"))
-        if codec and codec != "utf-8" and _decodes(data, codec) and not is_any:
+    named = (
+        named_encoding(found[1].decode("ascii", "replace")) for found in _DECLARATION.finditer(data[:1024])
+    )
+    codec = next((codec for codec in named if codec and codec != "utf-8" and _decodes(data, codec)), None)
+    # Anything decodes as what people name when they name just something.
+    if codec and not (codec in {"cp1252", "iso8859-15"} and _NOT_WESTERN.search(data.decode(codec))):
+        return codec
+    try:
+        return _guessed(data)
+    except SkippedError:
+        if codec:
             return codec
-    return _guessed(data)
+        raise
 
 
 def named_encoding(name: str) -> str | None:

@@ -44,13 +44,14 @@ _TYPES = {
     ".docm": f"{_OFFICE}.wordprocessingml.document",
     ".pptx": f"{_OFFICE}.presentationml.presentation",
     ".odt": f"{_OPEN}.text",
-    ".odp": f"{_OPEN}.presentation",
+    ".odp": f"{_OPEN}.text",
     ".epub": "application/epub+zip",
     ".rtf": "application/rtf",
     ".doc": "application/msword",
+    ".ppt": "application/vnd.ms-powerpoint",
 }
-OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-"""How a file of the old formats begins, and a newer one that has a password."""
+PACKED, OLD_OFFICE = b"PK", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""How a new format begins, and an old one (which may hold a packed file), or a new one with a password."""
 _NOTE = re.compile(r"<w:(footnote|endnote|comment)\s[^>]*w:id=[\"'](\d+)[\"'][^>]*>(.*?)</w:\1>", re.DOTALL)
 _REFERENCE = re.compile(
     r"<w:(footnote|endnote|comment)Reference\b[^>]*?w:id=[\"'](\d+)[\"'][^>]*?/>"
@@ -58,20 +59,28 @@ _REFERENCE = re.compile(
 )
 _REWRITTEN: tuple[tuple[str, bytes, bytes | Callable[[re.Match[bytes]], bytes]], ...] = (
     # Bold and italics, whose marks would part words, or stand there as text.
-    (r"word/document\.xml", rb"<w:[bi](?:Cs)?(?:\s[^>]*)?/>", b""),
-    (r"content\.xml", rb"\bfo:font-(?:weight|style)=\"[a-z0-9]+\"", b""),
-    (r"ppt/slides/\w+\.xml", rb"</a:t></a:r><a:r>(?:<a:rPr\b[^>]*/>|<a:rPr\b.*?</a:rPr>)?<a:t>", b""),
-    (r"ppt/slides/\w+\.xml", rb"\s[bi]=\"(?:1|true)\"", b""),
+    (r".*:word/document\.xml", rb"<w:[bi](?:Cs)?(?:\s[^>]*)?/>", b""),
+    (r".*:content\.xml", rb"\bfo:font-(?:weight|style)=\"[a-z0-9]+\"", b""),
+    (r".*:ppt/slides/\w+\.xml", rb"</a:t></a:r><a:r>(?:<a:rPr\b[^>]*/>|<a:rPr\b.*?</a:rPr>)?<a:t>", b""),
+    (r".*:ppt/slides/\w+\.xml", rb"\s[bi]=\"(?:1|true)\"", b""),
     (r".*\.x?html?", rb"</?(?:b|strong|i|em)(?:\s[^>]*)?>", b""),
     # What the converter leaves out, or puts elsewhere.
     (r".*\.x?html?", rb"<sup\b[^>]*>((?:<[^>]*>)?[^<]{1,40}(?:</a>)?)</sup>", rb"^\1^"),
-    (r"content\.xml", rb"<text:s(?:\s[^>]*)?/>", b" "),
+    (r".*:content\.xml", rb"<text:s(?:\s[^>]*)?/>", b" "),
     (
-        r"content\.xml",
+        r".*:content\.xml",
         rb"<(text:note|office:annotation)(?=[\s>]).*?(<text:p\b.*?)</\1>",
-        lambda note: b" [%s]" % b" ".join(re.sub(b"<[^>]*>", b" ", note[2]).split()),
+        lambda note: b" [%s]" % _bare(note[2]),
     ),
-    (r"content\.xml", rb"text:list-header", b"text:list-item"),
+    (r".*:content\.xml", rb"text:list-header", b"text:list-item"),
+    # Slides as a text, the title of each as a heading.
+    (
+        r"\.odp:content\.xml",
+        rb"<draw:frame\b[^>]*\bclass=\"title\"[^>]*>((?:(?!</draw:frame>).)*)",
+        lambda frame: b'<text:h text:outline-level="1">%s</text:h>' % _bare(frame[1]),
+    ),
+    (r"\.odp:content\.xml", rb"</?(?:draw|presentation):[\w-]+(?:\s[^>]*)?>", b""),
+    (r"\.odp:content\.xml", rb"office:presentation\b", b"office:text"),
 )
 """Parts of packed documents, and what is written in them otherwise before they are converted."""
 _ESCAPED = re.compile(r"\\([!\"$%&'(),./:;=?@_~^{}-])")
@@ -155,12 +164,12 @@ def read_office(path: str, data: bytes, chunk_size: int) -> Document:
     del chunk_size
     kreuzberg = library("kreuzberg")
     kind = PurePosixPath(path).suffix.lower()
-    if data.startswith(OLD_OFFICE) and kind != ".doc":
+    if data.startswith(OLD_OFFICE) and kind not in {".doc", ".ppt"}:
         raise SkippedError("encrypted", "it has a password")
     names: list[str] = []
     try:
-        if zipfile.is_zipfile(io.BytesIO(data)):
-            names, data = _prepared(data)
+        if data.startswith(PACKED):
+            names, data = _prepared(kind, data)
         options = kreuzberg.ExtractionConfig(output_format="markdown")
         found = kreuzberg.extract_bytes_sync(data, _TYPES[kind], options)
     except kreuzberg.KreuzbergError as error:
@@ -178,7 +187,7 @@ def read_office(path: str, data: bytes, chunk_size: int) -> Document:
     return replace(document, skipped=told)
 
 
-def _prepared(data: bytes) -> tuple[list[str], bytes]:
+def _prepared(kind: str, data: bytes) -> tuple[list[str], bytes]:
     """Return the names of a packed document's parts, and the document as the converter reads it whole.
 
     In Word each note's words stand in place of the reference to it, tabs and special hyphens are characters;
@@ -200,7 +209,7 @@ def _prepared(data: bytes) -> tuple[list[str], bytes]:
                 part = packed.read(name)
                 if name.endswith(".xml") and not name.startswith(("[", "META")):
                     part = _ENTITY.sub(_stand_in, part)
-                for form in (form for form in _REWRITTEN if re.fullmatch(form[0], name)):
+                for form in (form for form in _REWRITTEN if re.fullmatch(form[0], f"{kind}:{name}")):
                     part = re.sub(form[1], form[2], part, flags=re.DOTALL)
                 if name == "word/document.xml":
                     part = _REFERENCE.sub(shown, part.decode()).encode()
@@ -228,6 +237,10 @@ def _slide_notes(packed: zipfile.ZipFile, slide: str, sizes: Mapping[str, int]) 
     bodies = _BODY.findall(packed.read(name)) if name in sizes else []
     said = b"".join(words[1] or b" " for body in bodies for words in _SLIDE_WORDS.finditer(body))
     return b" ".join(_ENTITY.sub(_stand_in, said).split())
+
+
+def _bare(part: bytes) -> bytes:
+    return b" ".join(re.sub(rb"<[^>]*>", b" ", part).split())
 
 
 def _stand_in(entity: re.Match[bytes]) -> bytes:

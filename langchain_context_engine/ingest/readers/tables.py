@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from langchain_context_engine.ingest.readers.conversion import library
 from langchain_context_engine.ingest.readers.decoding import decode
-from langchain_context_engine.ingest.readers.documents import OLD_OFFICE
+from langchain_context_engine.ingest.readers.documents import OLD_OFFICE, PACKED
 from langchain_context_engine.ingest.report import Skipped, SkippedError
 from langchain_context_engine.ingest.sections import Document, Section
 from langchain_context_engine.ingest.split import Splitter
@@ -159,7 +159,8 @@ def _filled_rows(sheet: Any, most: int) -> Iterator[tuple[int, list[str]]]:
     for (top, start), (end, stop) in sheet.merged_cell_ranges or ():
         said = rows[top][start] if top < len(rows) and start < len(rows[top]) else ""
         for cells in rows[top : end + 1] if said else ():
-            cells[start : stop + 1] = [cell or said for cell in cells[start : stop + 1]]
+            last = stop if any(cells[:start] + cells[stop + 1 :]) else start  # alone it is said once
+            cells[start : last + 1] = [cell or said for cell in cells[start : last + 1]]
     for number, cells in enumerate(rows, 1):
         while cells and not cells[-1]:
             cells.pop()
@@ -182,7 +183,7 @@ def _shown(value: Any) -> str:
 
 def _cells(data: bytes, form: re.Pattern[bytes]) -> int:
     """Return how many cells of a workbook are written in a form."""
-    if not zipfile.is_zipfile(io.BytesIO(data)):
+    if not data.startswith(PACKED):
         return 0
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         entries = [e for e in packed.infolist() if re.match(r"xl/worksheets/[^/]+\.xml$", e.filename)]
