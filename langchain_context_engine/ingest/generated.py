@@ -54,7 +54,7 @@ _UNSPACED = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3
 
 BLOB = re.compile(r"[!-~]{400,}")
 """A picture in base64, a minified block. Writing without spaces is not ASCII."""
-_ADDRESS = r"^\[(?!\^)[^\]\n]{1,200}\]:[ \t]*\S{1,400}(?:[ \t]+[\"'(][^\n]{0,200})?[ \t]*(?:\n|\Z)"
+_ADDRESS = r"^\[(?!\^)[^\]\n]{1,200}\]:[ \t]*\S{1,400}(?:[ \t]+[\"'(][^\n]{0,200})?[ \t]*(?:\n{1,3}|\Z)"
 WORDLESS = re.compile(rf"{BLOB.pattern}|(?:{_ADDRESS}){{4,}}", re.MULTILINE)
 """That, and a list of the addresses that links by reference lead to: nobody reads it."""
 _WORD = re.compile(r"\w+")

@@ -255,9 +255,10 @@ def test_a_text_without_a_suffix_is_plain_text_where_it_says_something():
     assert kind_of(".gitignore", b"# what nobody wants to have in here\n*.pyc\n") is None
 
 
-def test_the_addresses_that_links_lead_to_are_no_passage_and_footnotes_are():
+@pytest.mark.parametrize("between", ["", "\n"])
+def test_the_addresses_that_links_lead_to_are_no_passage_and_footnotes_are(between):
     """Seen: a passage of eight lines `[Name]: https://…` for a question about one of the names."""
-    links = "".join(f"[Berth{i}]: https://example.org/berths/{i} 'Berth {i}'\n" for i in range(6))
+    links = "".join(f"[Berth{i}]: https://example.org/berths/{i} 'Berth {i}'\n{between}" for i in range(6))
     text = f"# Berths\n\nEach has a [page][Berth1].\n\n{links}\n[^1]: Paid monthly.\n\n[one]: https://a.org\n"
     told = "".join(r.text for r in read("a.md", text.encode()).records)
     assert "example.org" not in told
