@@ -189,7 +189,9 @@ def lines(suffix: str, text: str) -> list[tuple[int, str]]:
         text = re.sub(r"(?s)\{/\*.*?\*/\}", "", text)
     if suffix in {".md", ".mdx", ".ipynb"}:  # titles with a line below them, as others
         text = re.sub(
-            r"(?m)(?<!\S\n)^ {0,3}([\w\[].*)\n([=-])\2+[ \t]*$", lambda e: f"{'##'[e[2] == '=' :]} {e[1]}\n", text
+            r"(?m)(?<!\S\n)^ {0,3}([\w\[].*)\n([=-])\2+[ \t]*$",
+            lambda e: f"{'##'[e[2] == '=' :]} {e[1]}\n",
+            text,
         )
     for line in text.split("\n") if form else ():
         if mark := re.match(FENCES.get(suffix, r"(?!)"), line, re.IGNORECASE):
