@@ -54,30 +54,28 @@ class Rules:
     Attributes:
         patterns: What each name on the way must match (None: any number of folders), whether it is of folders
             alone, whether it ignores; the last one first.
-        above: The way from their folder to the one that is walked.
-        below: The way from the one that is walked to theirs.
+        base: The folder that they stand in, with a slash, as paths name it.
     """
 
     patterns: tuple[tuple[list[re.Pattern[str] | None], bool, bool], ...]
-    above: str = ""
-    below: str = ""
+    base: str = ""
 
     def says(self, path: str) -> bool | None:
         """Return whether a path is ignored, a folder's with a slash; None where nothing is said of it."""
-        names = f"{self.above}{path[len(self.below) :]}".removesuffix("/").split("/")
+        names = path[len(self.base) :].removesuffix("/").split("/")
         for steps, is_of_folders, ignores in self.patterns:
             if (path.endswith("/") or not is_of_folders) and _fits(steps, names):
                 return ignores
         return None
 
 
-def read_rules(path: Path, *, above: str = "", below: str = "") -> tuple[Rules, ...]:
+def read_rules(path: Path, base: str = "") -> tuple[Rules, ...]:
     """Return the patterns of a file, without what is none; () where there is none, or a link."""
     try:
         text = "" if path.is_symlink() else path.read_bytes().decode("utf-8-sig", "surrogateescape")
     except (OSError, ValueError):
         return ()
-    return (Rules(_patterns(text.split("\n")), above, below),)
+    return (Rules(_patterns(text.split("\n")), base),)
 
 
 def _patterns(lines: Iterable[str]) -> tuple[tuple[list[re.Pattern[str] | None], bool, bool], ...]:
@@ -156,7 +154,7 @@ def _given(name: str, patterns: Iterable[str]) -> Rules:
 
 
 def list_folder(
-    root: Path, *, tracked: Iterable[str] | None = None, rules: tuple[Rules, ...] = ()
+    root: Path, *, tracked: Iterable[str] | None = None, rules: tuple[Rules, ...] = (), place: str = ""
 ) -> Listing:
     """Return the files below a folder, and what is left out; linked folders are not followed.
 
@@ -168,6 +166,7 @@ def list_folder(
         tracked: Files of a repository, which are never ignored; other repositories below are not entered
             then. None is a folder in no repository: what is usually not written by hand is left out.
         rules: Further patterns, the weightiest first; those of the folder's own files weigh more.
+        place: The folder as their paths name it, with a slash.
     """
     found: list[str] = []
     skipped: list[Skipped] = []
@@ -182,11 +181,11 @@ def list_folder(
             skipped.append(Skipped(where=where, reason="unreadable", detail=error.strerror or ""))
             continue
         has_rules = any(entry.name == ".gitignore" for entry in entries)
-        known = (*(read_rules(root / prefix / ".gitignore", below=prefix) if has_rules else ()), *above)
+        known = (*(read_rules(root / prefix / ".gitignore", place + prefix) if has_rules else ()), *above)
         for entry in entries:
             path, is_folder = f"{prefix}{entry.name}", entry.is_dir(follow_symlinks=False)
             shown = f"{path}/" if is_folder else path
-            said = (verdict for rule in known if (verdict := rule.says(shown)) is not None)
+            said = (verdict for rule in known if (verdict := rule.says(place + shown)) is not None)
             if entry.name in ALWAYS_IGNORED or (path not in kept and next(said, False)):
                 continue
             if not is_folder:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -398,7 +399,7 @@ def list_files(git: GitFolder) -> Listing:
     files = {path for path, mode in inside.items() if mode != _SUBMODULE}
     if git.is_bare:
         return Listing(paths=tuple(sorted(files)), skipped=tuple(skipped))
-    new = list_folder(git.folder, tracked=files, rules=_rules_above(git))
+    new = list_folder(git.folder, tracked=files, rules=_rules_above(git), place=git.prefix)
     skipped += [entry for entry in new.skipped if entry.where not in submodules]
     present = {path for path in files if os.path.lexists(git.folder / path)}
     paths = tuple(sorted(present.union(new.paths)))
@@ -438,18 +439,16 @@ def _head_entries(git: GitFolder) -> dict[str, tuple[str, int]]:
 
 def _rules_above(git: GitFolder) -> tuple[Rules, ...]:
     """Return what git ignores beside the `.gitignore` files of the folder itself, the weightiest first."""
-    names = git.prefix.rstrip("/").split("/") if git.prefix else []
-    found: list[Rules] = []
-    for depth in range(len(names) - 1, -1, -1):
-        path = Path(git.repository.workdir or "", *names[:depth], ".gitignore")
-        found += read_rules(path, above="/".join(names[depth:]) + "/")
-    found += read_rules(git.common / "info" / "exclude", above=git.prefix)
+    above = ["", *accumulate(f"{name}/" for name in git.prefix.split("/")[:-1])][:-1]
+    top = Path(git.repository.workdir or "")
+    found = [rules for base in reversed(above) for rules in read_rules(top / base / ".gitignore", base)]
+    found += read_rules(git.common / "info" / "exclude")
     try:
         excludes = git.repository.config["core.excludesFile"]
     except GIT_ERRORS:
         excludes = ""
     usual = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config", "git", "ignore")
-    return (*found, *read_rules(Path(excludes or usual).expanduser(), above=git.prefix))
+    return (*found, *read_rules(Path(excludes or usual).expanduser()))
 
 
 @dataclass(frozen=True)

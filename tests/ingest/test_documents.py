@@ -160,9 +160,10 @@ INNER = a_word_table((a_paragraph("Inner"),))
         (a_paragraph("10", a_run("6", '<w:rPr><w:vertAlign w:val="superscript"/></w:rPr>')), "10^6"),
         (a_paragraph("H", a_run("2", '<w:rPr><w:vertAlign w:val="subscript"/></w:rPr>'), "O"), "H2O"),
         (a_paragraph("un", a_run("believ", "<w:rPr><w:b/></w:rPr>"), "able"), "unbelievable"),
+        (a_paragraph(f'<w:moveFrom w:id="1">{a_run("Gone.")}</w:moveFrom>', "Of\ufb01ce."), "\n\nOffice."),
         ("<w:p><w:r><w:t>One</w:t><w:cr/><w:t>Two</w:t></w:r></w:p>", "One Two"),
     ],
-    ids=["W1 inserted", "W2 control", "W2 inline", "W3 note", "W3 in a table", "W4 nested", "W5 tag", "tab", "entities", "raised", "lowered", "bold", "return"],
+    ids=["W1 inserted", "W2 control", "W2 inline", "W3 note", "W3 in a table", "W4 nested", "W5 tag", "tab", "entities", "raised", "lowered", "bold", "moved", "return"],
 )  # fmt: skip
 def test_nothing_that_word_shows_is_lost(body, shown):
     """W1, W2, W3, W4, W5."""
@@ -262,7 +263,16 @@ def test_formulas_that_nothing_has_computed_are_told():
 
 
 @pytest.mark.parametrize(
-    ("first", "header"), [(",a,b", ",a,b"), ("sep=;\nname;b;c", "name;b;c"), ("name,b,c", "name,b,c")]
+    ("first", "header"),
+    [
+        (",a,b", ",a,b"),
+        ("sep=;\nname;b;c", "name;b;c"),
+        ("name,b,c", "name,b,c"),
+        ("city,2020,2021", "city,2020,2021"),
+        ("city,2020/21,Q1 2022", "city,2020/21,Q1 2022"),
+        ("name,,c", "name,,c"),
+        ("name,sum,sum\n,a,b", "name,sum,sum\n,a,b"),
+    ],
 )
 def test_a_header_stands_above_every_row_of_a_table_and_nothing_after_a_long_cell_is_lost(first, header):
     """X3."""
@@ -271,6 +281,19 @@ def test_a_header_stands_above_every_row_of_a_table_and_nothing_after_a_long_cel
     found = texts("a.csv", "\n".join([first, *rows]), chunk_size=400)
     assert all(each.startswith(f"{header}\n") for each in found)
     assert all(any(f"r{n}{mark}" in each for each in found) for n in range(9))
+
+
+@pytest.mark.parametrize("first", ["1,2,3", "2020,Oslo,x", "Oslo,2026-01-05,x", "Oslo,1.5,x"])
+def test_a_row_of_data_is_no_header(first):
+    found = texts("a.csv", f"{first}\n" + "Rome,4,y\n" * 60, chunk_size=200)
+    assert [first in each for each in found] == [True, *[False] * (len(found) - 1)]
+
+
+def test_a_header_of_two_merged_rows_stands_above_every_row():
+    """X1."""
+    rows = [["City", "Sum", None], [None, "first", "second"], *([f"R{n}", n, n] for n in range(60))]
+    found = texts("a.xlsx", a_workbook(Sales=rows, merged=["A1:A2", "B1:C1"]), chunk_size=200)
+    assert {each[: each.index("R")] for each in found} == {"City,Sum,Sum\nCity,first,second\n"}
 
 
 def test_rows_of_several_lines_stay_whole_and_are_numbered_as_a_spreadsheet_does():

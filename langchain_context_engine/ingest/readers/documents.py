@@ -64,7 +64,8 @@ _REWRITTEN: tuple[tuple[str, bytes, bytes | Callable[[re.Match[bytes]], bytes]],
     (r".*:ppt/slides/\w+\.xml", rb"</a:t></a:r><a:r>(?:<a:rPr\b[^>]*/>|<a:rPr\b.*?</a:rPr>)?<a:t>", b""),
     (r".*:ppt/slides/\w+\.xml", rb"\s[bi]=\"(?:1|true)\"", b""),
     (r".*\.x?html?", rb"</?(?:b|strong|i|em)(?:\s[^>]*)?>", b""),
-    # What the converter leaves out, or puts elsewhere.
+    # What the converter leaves out, puts elsewhere, or tells twice.
+    (r".*:word/document\.xml", rb"<w:moveFrom\s.*?</w:moveFrom>", b""),
     (r".*\.x?html?", rb"<sup\b[^>]*>((?:<[^>]*>)?[^<]{1,40}(?:</a>)?)</sup>", rb"^\1^"),
     (r".*:content\.xml", rb"<text:s(?:\s[^>]*)?/>", b" "),
     (
@@ -101,7 +102,7 @@ _WORDS = re.compile(r"<w:t\b[^>]*>([^<]*)</w:t>|</w:p>")
 _ENTITY = re.compile(rb"&(amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});")
 _STAND_INS = {"&": "\ue0a1", "<": "\ue0a2", ">": "\ue0a3", '"': "\ue0a4", "'": "\ue0a5"}
 _BACK = str.maketrans({stand_in: character for character, stand_in in _STAND_INS.items()})
-_PICTURE = re.compile(r"(?:^|/)(?:(?:media|Pictures|images?)/[^/]+|charts/chart\d*\.xml)$")
+_PICTURE = re.compile(r"(?:^|/)(?:(?:media|Pictures|images?)/[^/]+|(?:charts/chart|diagrams/data)\d*\.xml)$")
 _NO_TITLES = ("untitled", "(anonymous)", "unspecified")
 _LARGEST_PART = 200_000_000
 

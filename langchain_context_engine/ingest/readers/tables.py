@@ -8,7 +8,7 @@ import re
 import zipfile
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 from langchain_context_engine.ingest.readers.conversion import library
@@ -22,6 +22,8 @@ _DELIMITERS = ",;\t|"
 _SAMPLE_LINES = 20
 _MOST_ROWS, _MOST_CELLS = 200_000, 500_000
 _LARGEST_PART = 200_000_000
+_FIGURE = re.compile(r"[($€£+.-]{0,2}\d[\d.,:/%)( –-]*|\d{4}-\d\d-\d\d\D.*")
+_YEAR = re.compile(r"(?:19|20)\d\d(?:[/–-](?:\d\d){1,2})?")
 # What a cell holds that gives no text: a formula that no program has computed, and what came to an error.
 _ERROR = re.compile(rb"<c\s[^>]*\bt=\"e\"")
 _UNSAVED = re.compile(rb"<f(?:\s[^>]*)?(?:/>|>[^<]*</f>)\s*(?:<v\s*/>|<v></v>)?\s*</c>")
@@ -74,32 +76,40 @@ def _delimiter_of(lines: list[str]) -> str:
 
 
 def _is_header(cells: Sequence[str]) -> bool:
-    """Return whether a row names columns: each has a word, the first perhaps none, none a number."""
+    """Return whether a row names columns: most have a name, and none is a figure but years beside a name."""
     names = [cell.strip() for cell in cells]
-    named = names[1:] if names and not names[0] else names  # pandas names no index
-    is_named = all(name and not name[0].isdigit() and name[0] not in "+-." for name in named)
-    return bool(named) and is_named and len(set(names)) == len(names)
+    figures = [name for name in names if _FIGURE.fullmatch(name)]
+    is_named = 2 * sum(map(bool, names)) >= len(names) and names[:1] != figures[:1]
+    return len(names) > 1 and is_named and all(map(_YEAR.fullmatch, figures))
+
+
+def _header_of(rows: Sequence[_Row]) -> int:
+    """Return how many rows name the columns: two where a name of the first stands above several."""
+    if len(rows) <= 1 or not _is_header(rows[0].cells):
+        return 0
+    names = [cell.strip() for cell in rows[0].cells]
+    is_wide = not all(names[1:]) or any(a == b for a, b in pairwise(names))
+    return 2 if is_wide and len(rows) > 2 and _is_header(rows[1].cells) else 1  # noqa: PLR2004
 
 
 def _sections(rows: list[_Row], text: str, chunk_size: int, *titles: str) -> Iterator[Section]:
     """Yield groups of as many rows as a passage may hold, below the header; titles may stand above it."""
     place = next((i for i, row in enumerate(rows) if len(row.cells) > 1), len(rows))
-    head, below = "", 0
-    if place + 1 < len(rows) and _is_header(rows[place].cells):
-        head = text[rows[place].start : rows[place].end]
-        is_shown = Splitter(chunk_size=chunk_size).shows_header(len(head))
-        head, below = (head, place + 1) if is_shown else ("", 0)
-    groups = [rows[: below - 1]] if below > 1 else []
+    depth = _header_of(rows[place:])
+    head = text[rows[place].start : rows[place + depth - 1].end] if depth else ""
+    if not (head and Splitter(chunk_size=chunk_size).shows_header(len(head))):
+        head, place, depth = "", 0, 0
+    groups = [rows[:place]] if place else []
     room = max(chunk_size - len(head) - 1, 1)
-    for row in rows[below:]:
-        if len(groups) > (below > 1) and row.end - groups[-1][0].start <= room:
+    for row in rows[place + depth :]:
+        if len(groups) > bool(place) and row.end - groups[-1][0].start <= room:
             groups[-1].append(row)
         else:
             groups.append([row])
     for number, group in enumerate(groups):
         first, last = group[0].number, group[-1].number
         label = f"row {first}" if first == last else f"rows {first}-{last}"
-        above = head if number or below <= 1 else ""
+        above = head if number or not place else ""
         start, end = group[0].start, group[-1].end
         yield Section(start=start, end=end, titles=titles, part=label, head=above, kind="table")
 
