@@ -322,7 +322,8 @@ class _Marks:
             self.frame_rows.update((first, _last_row(mark.node)), () if comment else range(above, first))
             around.holds.extend(mark.holds)
             return
-        header = mark.said.get("name", mark.node).end_point.row if mark.kind == "class" else first
+        named = mark.said.get("name") if mark.kind == "class" else None
+        header = named.end_point.row if named else first
         holds = _parted(mark.holds) if mark.kind in _HOLDERS else ()
         children = tuple(child for child in holds if child.start_line > header + 1)
         if mark.kind == "object" and not children:
