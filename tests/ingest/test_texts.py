@@ -39,6 +39,7 @@ def test_a_heading_with_nothing_below_it_is_no_part_of_the_next_section():
         ("~~~\n# no\n```\n# no\n~~~\n# yes\n\nx\n", [None, "yes"]),
         ('<h1 align="center">\n  <b>Tool</b>\n</h1>\n\nx\n\n## Use\n\ny\n', ["Tool", "Tool › Use"]),
         ("## Install {#install}\n\nx\n", ["Install"]),
+        ("## Install {/* #install */}\n\nx\n", ["Install"]),
         ("## Install [#install]\n\nx\n\n## [#5] and [6]\n\ny\n", ["Install", "[#5] and [6]"]),
         ("#no\n\n####### no\n\nx\n", [None]),
     ],
