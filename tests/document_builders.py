@@ -119,7 +119,7 @@ def an_open_document(body, kind="text"):
     names = "".join(f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in spaces)
     compatible = ' xmlns:fo="urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0"'
     compatible += ' xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0"'
-    bold = '<style:style style:name="B" style:family="text"><style:text-properties fo:font-weight="bold"/></style:style>'
+    bold = '<style:style style:name="B" style:family="text"><style:text-properties fo:font-weight="bold" style:text-underline-style="solid"/></style:style>'
     styles = f"<office:automatic-styles>{bold}</office:automatic-styles>"
     whole = f"{styles}<office:body><office:{kind}>{body}</office:{kind}></office:body>"
     return packed(

@@ -159,7 +159,7 @@ INNER = a_word_table((a_paragraph("Inner"),))
         (a_paragraph("AT&amp;T &lt;b&gt; R&#233;sum&#xe9;"), "AT&T <b> Résumé"),
         (a_paragraph("10", a_run("6", '<w:rPr><w:vertAlign w:val="superscript"/></w:rPr>')), "10^6"),
         (a_paragraph("H", a_run("2", '<w:rPr><w:vertAlign w:val="subscript"/></w:rPr>'), "O"), "H2O"),
-        (a_paragraph("un", a_run("believ", "<w:rPr><w:b/></w:rPr>"), "able"), "unbelievable"),
+        (a_paragraph("un", a_run("believ", '<w:rPr><w:b/><w:u w:val="single"/></w:rPr>'), "able"), "unbelievable"),
         (a_paragraph(f'<w:moveFrom w:id="1">{a_run("Gone.")}</w:moveFrom>', "Of\ufb01ce."), "\n\nOffice."),
         ("<w:p><w:r><w:t>One</w:t><w:cr/><w:t>Two</w:t></w:r></w:p>", "One Two"),
     ],
@@ -172,7 +172,9 @@ def test_nothing_that_word_shows_is_lost(body, shown):
 
 
 def test_a_slide_has_its_speakers_notes_and_words_of_two_types_are_one():
-    runs = '<a:r><a:t>un</a:t></a:r><a:r><a:rPr b="1"/><a:t>believ</a:t></a:r><a:r><a:t>able</a:t></a:r>'
+    runs = (
+        '<a:r><a:t>un</a:t></a:r><a:r><a:rPr b="1" u="sng"/><a:t>believ</a:t></a:r><a:r><a:t>able</a:t></a:r>'
+    )
     data = a_presentation(runs, "<a:r><a:t>Say &amp; pause.</a:t></a:r>")
     assert (trails("a.pptx", data), text("a.pptx", data)) == (
         ["unbelievable"],

@@ -58,12 +58,16 @@ _REFERENCE = re.compile(
     r"|<w:(?P<mark>tab|ptab|cr|noBreakHyphen|softHyphen)(?:\s(?![^>]*w:(?:val|pos)=)[^>]*)?/>"
 )
 _REWRITTEN: tuple[tuple[str, bytes, bytes | Callable[[re.Match[bytes]], bytes]], ...] = (
-    # Bold and italics, whose marks would part words, or stand there as text.
-    (r".*:word/document\.xml", rb"<w:[bi](?:Cs)?(?:\s[^>]*)?/>", b""),
-    (r".*:content\.xml", rb"\bfo:font-(?:weight|style)=\"[a-z0-9]+\"", b""),
+    # Bold, italics and underlines, whose marks would part words, or stand there as text.
+    (r".*:word/document\.xml", rb"<w:(?:[bi](?:Cs)?|u|d?strike)(?:\s[^>]*)?/>", b""),
+    (
+        r".*:content\.xml",
+        rb"\b(?:fo:font-(?:weight|style)|style:text-(?:under|line-through)[a-z-]*)=\"[^\"]*\"",
+        b"",
+    ),
     (r".*:ppt/slides/\w+\.xml", rb"</a:t></a:r><a:r>(?:<a:rPr\b[^>]*/>|<a:rPr\b.*?</a:rPr>)?<a:t>", b""),
-    (r".*:ppt/slides/\w+\.xml", rb"\s[bi]=\"(?:1|true)\"", b""),
-    (r".*\.x?html?", rb"</?(?:b|strong|i|em)(?:\s[^>]*)?>", b""),
+    (r".*:ppt/slides/\w+\.xml", rb"\s(?:[bi]=\"(?:1|true)\"|(?:u|strike)=\"\w+\")", b""),
+    (r".*\.x?html?", rb"</?(?:b|strong|i|em|u|s|del)(?:\s[^>]*)?>", b""),
     # What the converter leaves out, puts elsewhere, or tells twice.
     (r".*:word/document\.xml", rb"<w:moveFrom\s.*?</w:moveFrom>", b""),
     (r".*\.x?html?", rb"<sup\b[^>]*>((?:<[^>]*>)?[^<]{1,40}(?:</a>)?)</sup>", rb"^\1^"),
