@@ -88,7 +88,7 @@ _REWRITTEN: tuple[tuple[str, bytes, bytes | Callable[[re.Match[bytes]], bytes]],
     (r"\.odp:content\.xml", rb"office:presentation\b", b"office:text"),
 )
 """Parts of packed documents, and what is written in them otherwise before they are converted."""
-_ESCAPED = re.compile(r"\\([!\"$%&'(),./:;=?@_~^{}-])")
+_SPACE, _ESCAPED = re.compile(r"\^?&#(?:9|32);\^?"), re.compile(r"\\([!\"$%&'(),./:;<=>?@_~^{}-])")
 """What needs no mark in Markdown, or none within a word."""
 _CHARACTERS = {"tab": " ", "ptab": " ", "cr": " ", "noBreakHyphen": "-", "softHyphen": ""}
 _SLIDE_WORDS = re.compile(rb"<a:t>([^<]*)</a:t>|</a:p>")
@@ -179,7 +179,7 @@ def read_office(path: str, data: bytes, chunk_size: int) -> Document:
         found = kreuzberg.extract_bytes_sync(data, _TYPES[kind], options)
     except kreuzberg.KreuzbergError as error:
         raise SkippedError("invalid", f"{type(error).__name__}: {error}"[:200]) from None
-    shown = _LOWERED.sub(r"\1", found.content.replace("&#9;", " ").translate(_BACK))
+    shown = _LOWERED.sub(r"\1", _SPACE.sub(" ", found.content).translate(_BACK))
     text = _ESCAPED.sub(r"\1", as_read(shown)).strip()
     if not text:
         raise SkippedError("empty", "no text, only pictures")
