@@ -34,13 +34,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """The files of a folder.
-
-    Attributes:
-        paths: Relative to the folder, sorted.
-        skipped: What is left out before it is looked at.
-        absent: How many tracked files are not in the working tree.
-    """
+    """The sorted files of a folder, what is left out unseen, how many tracked ones are not checked out."""
 
     paths: tuple[str, ...]
     skipped: tuple[Skipped, ...] = ()
@@ -204,11 +198,7 @@ def is_wanted(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FolderFiles:
-    """Reads files below a folder, and never what lies outside of it.
-
-    Attributes:
-        root: The folder, without links in its own path.
-    """
+    """Reads files below a folder without links in its own path, and never what lies outside of it."""
 
     root: Path
     _links: dict[str, bool] = field(default_factory=dict)

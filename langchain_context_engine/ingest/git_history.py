@@ -63,17 +63,10 @@ _GAP = re.compile(r"\n{3,}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    r"""A commit.
+    r"""A commit as its object says it; times are epoch seconds, the message's lines end in `\n`.
 
-    Attributes:
-        id: Its hash.
-        tree: The hash of its tree, "" where the object names none.
-        parents: Their hashes; those that a shallow clone lacks are not among them.
-        author: The author's name, "" where none is given.
-        created_at: When the author made it, epoch seconds; None where the object does not say it.
-        committed_at: When it was committed, epoch seconds; 0 where unknown.
-        message: As it was written, its lines ending in `\n`.
-        is_cut: Its parents are missing from a shallow clone: what it changed cannot be told.
+    A tree or an author that is not named is "", `created_at` None, `committed_at` 0. Parents that a shallow
+    clone lacks are not among them, and `is_cut` says so: what it changed cannot be told.
     """
 
     id: str
@@ -94,13 +87,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What a commit did to one file.
-
-    Attributes:
-        path: The file, relative to the folder that is read.
-        old_path: What it was called before, "" where its name stayed.
-        lines: Lines added and removed; None where the contents are missing from this clone.
-    """
+    """What a commit did to a file of the folder that is read: lines added and removed, None where unknown."""
 
     path: str
     old_path: str = ""

@@ -474,13 +474,7 @@ def _sync_commits(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """What is indexed, and how a collection that mirrors it remembers it.
-
-    Attributes:
-        path: The folder, or a single file.
-        from_store: The way to it from the store; "" where that is in memory or a server's.
-        known: The store's collections: name → metadata.
-    """
+    """What is indexed, the way to it from the store ("" in memory), and what the collections remember."""
 
     path: Path
     from_store: str

@@ -60,12 +60,9 @@ _ROFF = re.compile(rb"^\.[ \t]?(?:TH|Dd|SH|so)\b", re.MULTILINE)
 class Format:
     """How files of a format are read; their names are in `languages.toml`.
 
-    Attributes:
-        read_text: (path, text, chunk size) → document; None where the format is not text.
-        read_bytes: (path, bytes, chunk size) → document, for what is converted in a process of its own.
-        is_data: Written by programs as often as by people: what looks minified or generated is
-            left out.
-        bulk: How many times as large as a text such a file may be, since little of it is one.
+    One of the two gives (path, text or bytes, chunk size) → document; bytes are converted in another process.
+    Of data, which programs write as often as people do, what looks minified or generated is left out. A file
+    may be `bulk` times as large as a text, since little of it is one.
     """
 
     read_text: Callable[[str, str, int], Document] | None = None
@@ -104,13 +101,7 @@ _PLAIN_NAME = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRead:
-    """What was found in a file.
-
-    Attributes:
-        kind: "code" or "docs": the collection that it belongs to.
-        records: In reading order.
-        skipped: What within it could not be read.
-    """
+    """The records of a file in reading order, for "code" or "docs", and what within it could not be read."""
 
     kind: str
     records: tuple[Record, ...]

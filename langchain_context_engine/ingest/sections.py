@@ -28,14 +28,7 @@ _OF_PROGRAMS = frozenset({"settings", "table"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading:
-    """A heading of a document.
-
-    Attributes:
-        level: 1 is outermost; any whole numbers that order.
-        title: As read, without marks.
-        start: Offset of its first character, an overline included.
-        end: Offset after its last line.
-    """
+    """A heading of a document: its level (1 is outermost), its title without marks, the span of its lines."""
 
     level: int
     title: str
@@ -68,13 +61,9 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """What a reader found in a file.
+    """What a reader found in a file: its text, or that taken out of it, and its sections, without overlap.
 
-    Attributes:
-        text: The file as text, or the text that was taken out of it.
-        sections: In order, without overlap.
-        has_lines: Its lines are the file's own.
-        skipped: Parts that could not be read.
+    `has_lines` says that the text's lines are the file's own.
     """
 
     text: str

@@ -26,11 +26,8 @@ _SHORT = 4  # an underline shorter than its title must have this many marks at l
 class _Form:
     """How headings of a format are written.
 
-    Attributes:
-        heading: Matches a heading's line; its groups are the mark and the title.
-        levels: The marks, outermost first, those of one level parted by a bar; "" where their length tells.
-        block: Matches a line that opens a block in which nothing is a heading; its first group names it.
-        end: The line that closes it, {} being its name.
+    `heading` finds a mark and a title. `levels` are the marks, outermost first, those of one level parted by
+    a bar; "" where their length tells. Nothing is a heading between a line like `block` and `end`.
     """
 
     heading: re.Pattern[str]
