@@ -76,12 +76,7 @@ class JsonLines:
                 last_lines[record.id] = number
         if last_lines or all(entry.reason == "empty" for entry in skipped):
             return last_lines, skipped
-        if example is None:
-            raise ConfigError(
-                f"{self.path}: no line is an object; JSON Lines has one a line, which of an array"
-                f" jq -c '.[]' {self.path.name} makes, of objects over several lines jq -c ."
-            )
-        fields = f"the first object has {', '.join(example) or 'no fields'}"
+        fields = "no line is an object" if example is None else f"the first object has {', '.join(example)}"
         raise ConfigError(f"{self.path}: no line has a text in {wanted}; {fields}; give a mapping")
 
     def records(self, last_lines: Mapping[str, int]) -> Iterator[Record]:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from langchain_context_engine.ingest.changelog import is_changelog, is_dated_release, is_unreleased
-from langchain_context_engine.ingest.generated import refuse_list
 from langchain_context_engine.ingest.readers.markdown import read_markdown
 from langchain_context_engine.ingest.report import SkippedError
 from langchain_context_engine.ingest.sections import Document, Heading, Section, sections_under
@@ -199,7 +198,6 @@ def read_plain(path: str, text: str, chunk_size: int) -> Document:
         )
     if _TITLE_LIKE.match(text.lstrip()[:8]):
         return (read_lines if _COMMANDS.search(text) else read_markdown)(path, text, chunk_size)
-    refuse_list(text)
     titles = [each for each in titled_lines(text) if not _NO_TITLE.match(text, each.start)]
     return Document(text=text, sections=sections_under(text, titles))
 
