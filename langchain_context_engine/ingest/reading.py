@@ -52,7 +52,6 @@ _MAIL = re.compile(
     rb"(?:Return-Path|Delivered-To|Received|Message-ID|MIME-Version):[ \t]",
     re.IGNORECASE,
 )
-_XML = re.compile(rb"(?:\xef\xbb\xbf)?<\?xml\s")
 _ROFF = re.compile(rb"^\.[ \t]?(?:TH|Dd|SH|so)\b", re.MULTILINE)
 
 
@@ -135,8 +134,6 @@ def _format_of(path: str, head: bytes = b"") -> str | None:
         return "plain"
     if is_binary(head):
         return None
-    if _XML.match(head):
-        return "xml"
     if _MAIL.match(head):  # a message of a Maildir has a name of numbers
         return "mail"
     if "." in PurePosixPath(path).name:

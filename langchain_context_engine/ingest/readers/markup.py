@@ -181,7 +181,7 @@ _ENTRY = re.compile(
 )
 # A drawing as Android or the web keeps it.
 _DRAWING = re.compile(
-    r"\s*+(?:<\?[^>]{0,200}>\s*+)?(?:<!--(?:(?!-->)[\s\S]){0,2000}-->\s*+)?<(?:(?:animated-)?(?:vector|svg)|mxfile|mxGraphModel)[\s>]"
+    r"\s*+(?:<\?[^>]{0,200}>\s*+)?(?:<!--(?:(?!-->)[\s\S]){0,2000}-->\s*+)?<(?:animated-)?(?:vector|svg)[\s>]"
 )
 
 
