@@ -53,10 +53,7 @@ _TYPES = {
 PACKED, OLD_OFFICE = b"PK", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """How a new format begins, and an old one (which may hold a packed file), or a new one with a password."""
 _NOTE = re.compile(r"<w:(footnote|endnote|comment)\s[^>]*w:id=[\"'](\d+)[\"'][^>]*>(.*?)</w:\1>", re.DOTALL)
-_REFERENCE = re.compile(
-    r"<w:(footnote|endnote|comment)Reference\b[^>]*?w:id=[\"'](\d+)[\"'][^>]*?/>"
-    r"|<w:(?P<mark>tab|ptab|cr|noBreakHyphen|softHyphen)(?:\s(?![^>]*w:(?:val|pos)=)[^>]*)?/>"
-)
+_REFERENCE = re.compile(r"<w:(footnote|endnote|comment)Reference\b[^>]*?w:id=[\"'](\d+)[\"'][^>]*?/>")
 _REWRITTEN: tuple[tuple[str, bytes, bytes | Callable[[re.Match[bytes]], bytes]], ...] = (
     # Bold, italics and underlines, whose marks would part words, or stand there as text.
     (r".*:word/document\.xml", rb"<w:(?:[bi](?:Cs)?|u|d?strike)(?:\s[^>]*)?/>", b""),
@@ -70,6 +67,12 @@ _REWRITTEN: tuple[tuple[str, bytes, bytes | Callable[[re.Match[bytes]], bytes]],
     (r".*\.x?html?", rb"</?(?:b|strong|i|em|u|s|del)(?:\s[^>]*)?>", b""),
     # What the converter leaves out, puts elsewhere, or tells twice.
     (r".*:word/document\.xml", rb"<w:moveFrom\s.*?</w:moveFrom>", b""),
+    (
+        r".*:word/document\.xml",
+        rb"<w:(?:p?tab|cr)(?:\s(?![^>]*w:(?:val|pos)=)[^>]*)?/>",
+        b'<w:t xml:space="preserve"> </w:t>',
+    ),
+    (r".*:word/document\.xml", rb"<w:noBreakHyphen\s*/>", b"<w:t>-</w:t>"),
     (r".*\.x?html?", rb"<sup\b[^>]*>((?:<[^>]*>)?[^<]{1,40}(?:</a>)?)</sup>", rb"^\1^"),
     (r".*:content\.xml", rb"<text:s(?:\s[^>]*)?/>", b" "),
     (
@@ -90,7 +93,6 @@ _REWRITTEN: tuple[tuple[str, bytes, bytes | Callable[[re.Match[bytes]], bytes]],
 """Parts of packed documents, and what is written in them otherwise before they are converted."""
 _SPACE, _ESCAPED = re.compile(r"\^?&#(?:9|32);\^?"), re.compile(r"\\([!\"$%&'(),./:;<=>?@_~^{}-])")
 """What needs no mark in Markdown, or none within a word."""
-_CHARACTERS = {"tab": " ", "ptab": " ", "cr": " ", "noBreakHyphen": "-", "softHyphen": ""}
 _SLIDE_WORDS = re.compile(rb"<a:t>([^<]*)</a:t>|</a:p>")
 _NOTES_OF, _BODY = (
     re.compile(rb"notesSlides/\w+\.xml"),
@@ -195,8 +197,7 @@ def read_office(path: str, data: bytes, chunk_size: int) -> Document:
 def _prepared(kind: str, data: bytes) -> tuple[list[str], bytes]:
     """Return the names of a packed document's parts, and the document as the converter reads it whole.
 
-    In Word each note's words stand in place of the reference to it, tabs and special hyphens are characters;
-    a slide ends with its speaker's notes.
+    In Word each note's words stand in place of the reference to it; a slide ends with its speaker's notes.
     """
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         sizes = {entry.filename: entry.file_size for entry in packed.infolist()}
@@ -204,9 +205,8 @@ def _prepared(kind: str, data: bytes) -> tuple[list[str], bytes]:
             raise SkippedError("huge", f"{max(sizes.values()):,} bytes once unpacked")
         notes = _word_notes(packed, sizes)
 
-        def shown(found: re.Match[str]) -> str:
-            character = _CHARACTERS[found["mark"]] if found["mark"] else notes.get((found[1], found[2]), "")
-            return f'<w:t xml:space="preserve">{character}</w:t>'
+        def noted(found: re.Match[str]) -> str:
+            return f'<w:t xml:space="preserve">{notes.get((found[1], found[2]), "")}</w:t>'
 
         written = io.BytesIO()
         with zipfile.ZipFile(written, "w") as copy:
@@ -217,9 +217,9 @@ def _prepared(kind: str, data: bytes) -> tuple[list[str], bytes]:
                 for form in (form for form in _REWRITTEN if re.fullmatch(form[0], f"{kind}:{name}")):
                     part = re.sub(form[1], form[2], part, flags=re.DOTALL)
                 if name == "word/document.xml":
-                    part = _REFERENCE.sub(shown, part.decode()).encode()
-                elif noted := _slide_notes(packed, name, sizes):
-                    part = part.replace(b"</p:spTree>", _SAID % noted)
+                    part = _REFERENCE.sub(noted, part.decode()).encode()
+                elif said := _slide_notes(packed, name, sizes):
+                    part = part.replace(b"</p:spTree>", _SAID % said)
                 copy.writestr(name, part)
     return list(sizes), written.getvalue()
 
