@@ -12,7 +12,7 @@ from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.ingest.readers.decoding import encoding_of_lines
 from langchain_context_engine.ingest.record import Record, clean_metadata, content_id
 from langchain_context_engine.ingest.report import Skipped
-from langchain_context_engine.ingest.sections import Document, Parts
+from langchain_context_engine.ingest.sections import Document, Parts, Section
 from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.freeze import clean_text
 
@@ -224,6 +224,13 @@ def read_rows(path: str, text: str, chunk_size: int) -> Document:
             data.append((number, line))
     close()
     return parts.document()
+
+
+def read_settings(path: str, text: str, chunk_size: int) -> Document:
+    """Return settings as one section, cut where least is open; of a dump of documents in JSON each one."""
+    del chunk_size
+    documents = read_documents(path, text) if path.lower().endswith(".json") else None
+    return documents or Document(text=text, sections=(Section(start=0, end=len(text), kind="settings"),))
 
 
 def read_documents(path: str, text: str) -> Document | None:

@@ -15,7 +15,7 @@ from langchain_context_engine.ingest.generated import (
     refuse_unread,
     refuse_unwritten,
 )
-from langchain_context_engine.ingest.json_lines import read_rows
+from langchain_context_engine.ingest.json_lines import read_rows, read_settings
 from langchain_context_engine.ingest.languages import TABLES, language_of, without_mark
 from langchain_context_engine.ingest.outline import Outline, TooComplexError, outline_of
 from langchain_context_engine.ingest.readers.code import code_records
@@ -34,7 +34,6 @@ from langchain_context_engine.ingest.readers.markup import (
     read_xml,
 )
 from langchain_context_engine.ingest.readers.notebook import read_notebook
-from langchain_context_engine.ingest.readers.settings import read_keys, read_tables
 from langchain_context_engine.ingest.readers.tables import read_sheets, read_table
 from langchain_context_engine.ingest.record import Record
 from langchain_context_engine.ingest.report import Skipped, SkippedError
@@ -79,8 +78,7 @@ FORMATS: Mapping[str, Format] = {
     "lines": Format(read_text=read_lines, is_data=True),
     "html": Format(read_bytes=read_html, is_data=True),
     "notebook": Format(read_text=read_notebook, bulk=10),
-    "toml": Format(read_text=read_tables, is_data=True),
-    "yaml": Format(read_text=read_keys, is_data=True),
+    "settings": Format(read_text=read_settings, is_data=True),
     "xml": Format(read_text=read_xml, is_data=True),
     "table": Format(read_bytes=read_table),
     "rows": Format(read_text=read_rows),
