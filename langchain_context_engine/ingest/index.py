@@ -9,7 +9,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count, islice
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -515,12 +515,10 @@ class Origin:
         """Return the collection of a single file: that of an earlier run, else it goes by its name."""
         if own := next(filter(self._owns, self.known), None):
             return own
-        names = (name for stem in (self.path.stem, self.path.name) for name in [next(_names(stem))])
-        free = (
-            name for name in names if len(name) >= _SHORTEST_NAME and _FOLDER not in self.known.get(name, {})
-        )
-        numbered = (f"file-{name}" for name in _names(self.path.name))
-        return next(free, None) or next(name for name in numbered if name not in self.known)
+        plain = [next(_names(self.path.stem)), next(_names(self.path.name))]
+        names = chain(plain, (f"file-{name}" for name in _names(self.path.name)))
+        free = (name for name in names if _FOLDER not in self.known.get(name, {}))
+        return next(name for name in free if len(name) >= _SHORTEST_NAME)
 
     def require_free(self, *names: str) -> None:
         """Refuse (ConfigError) names whose collections mirror another folder, unless that has moved here."""

@@ -273,6 +273,7 @@ def test_formulas_that_nothing_has_computed_are_told():
         ("city,2020,2021", "city,2020,2021"),
         ("city,2020/21,Q1 2022", "city,2020/21,Q1 2022"),
         ("name,,c", "name,,c"),
+        (",0,1", ",0,1"),
         ("name,sum,sum\n,a,b", "name,sum,sum\n,a,b"),
     ],
 )

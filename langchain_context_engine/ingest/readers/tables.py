@@ -80,7 +80,8 @@ def _is_header(cells: Sequence[str]) -> bool:
     names = [cell.strip() for cell in cells]
     figures = [name for name in names if _FIGURE.fullmatch(name)]
     is_named = 2 * sum(map(bool, names)) >= len(names) and names[:1] != figures[:1]
-    return len(names) > 1 and is_named and all(map(_YEAR.fullmatch, figures))
+    is_numbered = names == ["", *map(str, range(len(names) - 1))]  # as pandas does
+    return len(names) > 1 and (is_numbered or (is_named and all(map(_YEAR.fullmatch, figures))))
 
 
 def _header_of(rows: Sequence[_Row]) -> int:
