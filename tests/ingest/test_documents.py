@@ -47,7 +47,7 @@ def test_a_page_is_the_text_that_a_person_sees_under_its_headings():
     assert texts("a.html", PAGE) == ["# Guide\n\nOne two, three.", "## Part 2\n\n- a\n- b\n\nAside\n\nFoot"]
     assert "start_line" not in read("a.html", PAGE).records[0].metadata
     assert places("a.html", f"---\ntitle: T\nlayout: x\n---\n{PAGE}") == places("a.html", PAGE)
-    assert places("a.html", "<title>Only this</title><p>words</p>") == ["a.html › Only this"]
+    assert places("a.html", "<title>Only a^b</title><p>words</p>") == ["a.html › Only a^b"]
     assert text("a.html", "<head><meta name=Generator content=Word></head><p>Hi.</p><hr>") == "Hi.\n\n---"
     assert text("a.html", "<hr><p>Hi.</p>") == "---\n\nHi."
 
@@ -84,6 +84,7 @@ def test_code_in_a_page_has_the_lines_that_a_browser_shows(page):
         ("10<sup>6</sup> a", "10^6 a"),
         ("x<sup>2n</sup> and the 1<sup>st</sup>", "x^2n and the 1st"),
         ("H<sub>2</sub>O", "H2O"),
+        ("a^b^c and x^2", "a^b^c and x^2"),
         ("un<b>believ</b>able", "unbelievable"),
         ("seen<sup>[3]</sup>", "seen[3]"),
     ],
@@ -158,12 +159,13 @@ INNER = a_word_table((a_paragraph("Inner"),))
         (a_paragraph("Name", "<w:r><w:tab/></w:r>", "Ana"), "Name Ana"),
         (a_paragraph("AT&amp;T &lt;b&gt; R&#233;sum&#xe9;"), "AT&T <b> Résumé"),
         (a_paragraph("10", a_run("6", '<w:rPr><w:vertAlign w:val="superscript"/></w:rPr>')), "10^6"),
+        (a_paragraph("a^b^c"), "a^b^c"),
         (a_paragraph("H", a_run("2", '<w:rPr><w:vertAlign w:val="subscript"/></w:rPr>'), "O"), "H2O"),
         (a_paragraph("un", a_run("believ", '<w:rPr><w:b/><w:u w:val="single"/></w:rPr>'), "able"), "unbelievable"),
         (a_paragraph(f'<w:moveFrom w:id="1">{a_run("Gone.")}</w:moveFrom>', "Of\ufb01ce."), "\n\nOffice."),
         ("<w:p><w:r><w:t>One</w:t><w:cr/><w:t>Two</w:t></w:r></w:p>", "One Two"),
     ],
-    ids=["W1 inserted", "W2 control", "W2 inline", "W3 note", "W3 in a table", "W4 nested", "W5 tag", "tab", "entities", "raised", "lowered", "bold", "moved", "return"],
+    ids=["W1 inserted", "W2 control", "W2 inline", "W3 note", "W3 in a table", "W4 nested", "W5 tag", "tab", "entities", "raised", "caret", "lowered", "bold", "moved", "return"],
 )  # fmt: skip
 def test_nothing_that_word_shows_is_lost(body, shown):
     """W1, W2, W3, W4, W5."""

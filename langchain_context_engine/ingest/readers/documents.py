@@ -35,6 +35,8 @@ _VERBATIM = re.compile(r"<pre\b[^>]{0,500}>.*?</pre\s*>", re.IGNORECASE | re.DOT
 _BLOCK_LINE = re.compile(r"(?<=[^\n])(<span\b[^>]{0,300}display:\s*block[^>]{0,300}>)", re.IGNORECASE)
 _SUMMARY = re.compile(r"<(/?)summary\b", re.IGNORECASE)
 _RAISED, _LOWERED = re.compile(r"\^([^\s^]{1,40})\^"), re.compile(r"(?<![~\\])~([^\s~]{1,20})~(?!~)")
+_CARET = "\ue0a6"
+"""Stands for one that somebody wrote, while the converters put carets around what is raised."""
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|[eoªº]|er|ème|TM|SM)\Z|\[")
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
@@ -139,7 +141,7 @@ def html_text(text: str) -> tuple[str, str]:
         preprocessing=converter.PreprocessingOptions(enabled=False),
     )
     # Browsers show a summary on a line of its own, and code beside its line numbers as code.
-    prepared = _SUMMARY.sub(r"<\1div", _TABLE.sub(_without_line_numbers, text))
+    prepared = _SUMMARY.sub(r"<\1div", _TABLE.sub(_without_line_numbers, text.replace("^", _CARET)))
     prepared = _VERBATIM.sub(lambda block: _BLOCK_LINE.sub(r"\n\1", block[0]), prepared)
     prepared = _WIDE_AND_TALL.sub(_parted, prepared)  # the converter knows but one of the two
     found = converter.convert(prepared, options)
@@ -163,7 +165,7 @@ def _parted(cell: re.Match[str]) -> str:
 def as_read(text: str) -> str:
     """Return Markdown as it is read aloud: exponents with one mark, no hyphens that nobody sees."""
     raised = _RAISED.sub(lambda up: up[1] if _ORDINAL.match(up[1]) else f"^{up[1]}", text)
-    return without_invisible(raised)
+    return without_invisible(raised).replace(_CARET, "^")
 
 
 def read_office(path: str, data: bytes, chunk_size: int) -> Document:
@@ -213,7 +215,7 @@ def _prepared(kind: str, data: bytes) -> tuple[list[str], bytes]:
             for name in sizes:
                 part = packed.read(name)
                 if name.endswith(".xml") and not name.startswith(("[", "META")):
-                    part = _ENTITY.sub(_stand_in, part)
+                    part = _ENTITY.sub(_stand_in, part).replace(b"^", _CARET.encode())
                 for form in (form for form in _REWRITTEN if re.fullmatch(form[0], f"{kind}:{name}")):
                     part = re.sub(form[1], form[2], part, flags=re.DOTALL)
                 if name == "word/document.xml":
@@ -297,7 +299,7 @@ def _page_text(file: Any, number: int) -> str:
     page.close()
     clean = text.encode("utf-8", "replace").decode().replace("\r\n", "\n").replace("\r", "\n")
     # PDFium marks a word that is parted at the end of a line.
-    clean = as_read(clean.replace("\ufffe\n", "").replace("\ufffe", "").replace("\0", ""))
+    clean = without_invisible(clean.replace("\ufffe\n", "").replace("\ufffe", "").replace("\0", ""))
     return "\n".join([*(line.rstrip() for line in clean.strip().split("\n")), *checked]).strip()
 
 
@@ -317,4 +319,4 @@ def _checked(file: Any, page: Any) -> Iterator[str]:
 
 
 def _titled(title: object) -> str:
-    return " ".join(str(title or "").split())[:200]
+    return " ".join(str(title or "").translate(_BACK).replace(_CARET, "^").split())[:200]
