@@ -150,12 +150,7 @@ def read_sheets(path: str, data: bytes, chunk_size: int) -> Document:
             detail = f"{total:,} rows; the first {most:,} are read"
             skipped.append(Skipped(where=f"{path}:{name}", reason="huge", detail=detail))
         sections += _sections(rows, written.getvalue(), chunk_size, name)
-    for form, said in (
-        (_UNSAVED, "formulas without a stored value: open and save it in a spreadsheet program"),
-        (_ERROR, "cells with an error, as #REF! or #N/A"),
-    ):
-        if number := _cells(data, form):
-            skipped.append(Skipped(where=path, reason="no value", detail=f"{number} {said}"))
+    skipped += [Skipped(where=path, reason="no value", detail=told) for told in _without_value(data)]
     if not sections and not skipped:
         raise SkippedError("empty", "no cell has a value")
     text = written.getvalue()
@@ -192,11 +187,15 @@ def _shown(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
-def _cells(data: bytes, form: re.Pattern[bytes]) -> int:
-    """Return how many cells of a workbook are written in a form."""
+def _without_value(data: bytes) -> Iterator[str]:
+    """Yield how many cells of a workbook have a formula that nothing has computed, and how many an error."""
     if not data.startswith(PACKED):
-        return 0
+        return
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         entries = [e for e in packed.infolist() if re.match(r"xl/worksheets/[^/]+\.xml$", e.filename)]
-        read = (packed.read(entry) for entry in entries if entry.file_size <= _LARGEST_PART)
-        return sum(len(form.findall(part)) for part in read)
+        parts = (packed.read(entry) for entry in entries if entry.file_size <= _LARGEST_PART)
+        counts = [(len(_UNSAVED.findall(part)), len(_ERROR.findall(part))) for part in parts]
+    if unsaved := sum(count for count, _ in counts):
+        yield f"{unsaved} formulas without a stored value: open and save it in a spreadsheet program"
+    if errors := sum(count for _, count in counts):
+        yield f"{errors} cells with an error, as #REF! or #N/A"
