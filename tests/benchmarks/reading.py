@@ -176,7 +176,10 @@ def packed(suffix: str, data: bytes) -> tuple[str, list[tuple[int, str]]]:
         b for part in parts for b in re.split(r"</(?:[wa]:p|text:[ph])>|<[wa]:br/>|<(?:w|text):tab/>", part)
     ]
     texts = [
-        "".join(re.findall(r"<[wa]:t(?: [^>]*)?>([^<]*)</", b)) or re.sub(r"<[^>]*>", "", b) for b in blocks
+        re.sub(r"<[^>]*>", "", b)
+        if suffix == ".odt"
+        else "".join(re.findall(r"<[wa]:t(?: [^>]*)?>([^<]*)</", b))
+        for b in blocks
     ]
     levels = [re.search(r"w:pStyle w:val=\"Heading(\d)\"|text:outline-level=\"(\d)\"", b) for b in blocks]
     heads = [(int(m[1] or m[2]), unescape(t).strip()) for m, t in zip(levels, texts, strict=True) if m]
