@@ -90,7 +90,7 @@ def _header_of(rows: Sequence[_Row]) -> int:
         return 0
     names = [cell.strip() for cell in rows[0].cells]
     is_wide = not all(names[1:]) or any(a == b for a, b in pairwise(names))
-    return 2 if is_wide and len(rows) > 2 and _is_header(rows[1].cells) else 1  # noqa: PLR2004
+    return 2 if is_wide and rows[2:] and _is_header(rows[1].cells) else 1
 
 
 def _sections(rows: list[_Row], text: str, chunk_size: int, *titles: str) -> Iterator[Section]:
