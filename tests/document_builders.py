@@ -103,11 +103,54 @@ def a_word_file(*body, footnotes=""):
         "word/document.xml": f"<w:document {space}><w:body>{''.join(body)}</w:body></w:document>",
         "word/footnotes.xml": f"<w:footnotes {space}>{footnotes}</w:footnotes>",
     }
+    return packed(parts)
+
+
+def packed(parts):
     written = io.BytesIO()
-    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as packed:
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as file:
         for name, part in parts.items():
-            packed.writestr(name, f'<?xml version="1.0"?>{part}')
+            file.writestr(name, f'<?xml version="1.0"?>{part}')
     return written.getvalue()
+
+
+def an_open_document(body, kind="text"):
+    spaces = ("office", "text", "style", "table", "presentation")
+    names = "".join(f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in spaces)
+    compatible = ' xmlns:fo="urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0"'
+    compatible += ' xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0"'
+    bold = '<style:style style:name="B" style:family="text"><style:text-properties fo:font-weight="bold" style:text-underline-style="solid"/></style:style>'
+    styles = f"<office:automatic-styles>{bold}</office:automatic-styles>"
+    whole = f"{styles}<office:body><office:{kind}>{body}</office:{kind}></office:body>"
+    return packed(
+        {"content.xml": f"<office:document-content{names}{compatible}>{whole}</office:document-content>"}
+    )
+
+
+def a_presentation(slide, notes):
+    """One slide with a title of some runs, and what its speaker says."""
+    a, p = (f"http://schemas.openxmlformats.org/{kind}/2006/main" for kind in ("drawingml", "presentationml"))
+    space = f'xmlns:a="{a}" xmlns:p="{p}" xmlns:r="{_OFFICE}"'
+
+    def page(tag, kind, runs):
+        shape = f'<p:sp><p:nvSpPr><p:nvPr><p:ph type="{kind}"/></p:nvPr></p:nvSpPr><p:txBody><a:p>{runs}</a:p></p:txBody></p:sp>'
+        return f"<p:{tag} {space}><p:cSld><p:spTree>{shape}</p:spTree></p:cSld></p:{tag}>"
+
+    def relations(target, kind):
+        link = f'<Relationship Id="rId1" Type="{_OFFICE}/{kind}" Target="{target}"/>'
+        return f'<Relationships xmlns="{_PACKAGE}/relationships">{link}</Relationships>'
+
+    slides = '<p:sldIdLst><p:sldId id="256" r:id="rId1"/></p:sldIdLst>'
+    return packed(
+        {
+            "_rels/.rels": relations("ppt/presentation.xml", "officeDocument"),
+            "ppt/presentation.xml": f"<p:presentation {space}>{slides}</p:presentation>",
+            "ppt/_rels/presentation.xml.rels": relations("slides/slide1.xml", "slide"),
+            "ppt/slides/slide1.xml": page("sld", "title", slide),
+            "ppt/slides/_rels/slide1.xml.rels": relations("../notesSlides/notesSlide1.xml", "notesSlide"),
+            "ppt/notesSlides/notesSlide1.xml": page("notes", "body", notes),
+        }
+    )
 
 
 def a_workbook(merged=(), **sheets):
@@ -143,7 +186,8 @@ def a_pdf(*pages, field=None):
         objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
     if field:
         objects.append(
-            f"<< /Type /Annot /Subtype /Widget /FT /Tx /T ({field[0]}) /V ({field[1]}) /Rect [9 9 99 29] /P 4 0 R >>"
+            f"<< /Type /Annot /Subtype /Widget {' '.join(field[2:]) or '/FT /Tx'} /T ({field[0]})"
+            f" /V {f'/{field[1]}' if field[2:] else f'({field[1]})'} /Rect [9 9 99 29] /P 4 0 R >>"
         )
     out, offsets = b"%PDF-1.4\n", []
     for number, body in enumerate(objects, 1):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from fnmatch import translate
 from itertools import accumulate
 from pathlib import Path
 
@@ -20,8 +20,7 @@ ALWAYS_IGNORED = frozenset({".git", ".hg", ".svn", ".context-engine"})
 # Where nothing says what to ignore, these hold what nobody wrote by hand.
 _IGNORED_OUTSIDE_GIT = frozenset({"node_modules", "__pycache__", ".venv", "venv", ".tox", ".mypy_cache"})
 _TRAILING = re.compile(r"(?<![\\ ]) +$")
-_PIECE = re.compile(r"\*+|\?|\[[!^]?\]?(?:\\.|[^\]\\]){0,60}\]|\\.|.", re.DOTALL)
-_SET_SIGN = re.compile(r"[\[&~|]")
+_ESCAPE, _WILD = re.compile(r"\\(.)"), "*?["
 _ESCAPED = re.compile(r"[\ud800-\udfff]")
 
 
@@ -35,13 +34,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """The files of a folder.
-
-    Attributes:
-        paths: Relative to the folder, sorted.
-        skipped: What is left out before it is looked at.
-        absent: How many tracked files are not in the working tree.
-    """
+    """The sorted files of a folder, what is left out unseen, how many tracked ones are not checked out."""
 
     paths: tuple[str, ...]
     skipped: tuple[Skipped, ...] = ()
@@ -53,78 +46,72 @@ class Rules:
     """One file of patterns, as git reads it: the last that says anything of a path decides.
 
     Attributes:
-        patterns: Expression, whether it is of folders alone, whether it ignores; the last one first.
-        above: The way from their folder to the one that is walked.
-        below: The way from the one that is walked to theirs.
+        patterns: What each name on the way must match (None: any number of folders), whether it is of folders
+            alone, whether it ignores; the last one first.
+        base: The folder that they stand in, with a slash, as paths name it.
     """
 
-    patterns: tuple[tuple[re.Pattern[str], bool, bool], ...]
-    above: str = ""
-    below: str = ""
+    patterns: tuple[tuple[list[re.Pattern[str] | None], bool, bool], ...]
+    base: str = ""
 
     def says(self, path: str) -> bool | None:
         """Return whether a path is ignored, a folder's with a slash; None where nothing is said of it."""
-        way, is_folder = f"{self.above}{path[len(self.below) :]}".removesuffix("/"), path.endswith("/")
-        for expression, is_of_folders, ignores in self.patterns:
-            if (is_folder or not is_of_folders) and expression.fullmatch(way):
+        names = path[len(self.base) :].removesuffix("/").split("/")
+        for steps, is_of_folders, ignores in self.patterns:
+            if (path.endswith("/") or not is_of_folders) and _fits(steps, names):
                 return ignores
         return None
 
 
-def read_rules(path: Path, *, above: str = "", below: str = "") -> tuple[Rules, ...]:
+def read_rules(path: Path, base: str = "") -> tuple[Rules, ...]:
     """Return the patterns of a file, without what is none; () where there is none, or a link."""
     try:
         text = "" if path.is_symlink() else path.read_bytes().decode("utf-8-sig", "surrogateescape")
     except (OSError, ValueError):
         return ()
-    return (Rules(_patterns(text.split("\n")), above, below),)
+    return (Rules(_patterns(text.split("\n")), base),)
 
 
-def _patterns(lines: Iterable[str]) -> tuple[tuple[re.Pattern[str], bool, bool], ...]:
+def _patterns(lines: Iterable[str]) -> tuple[tuple[list[re.Pattern[str] | None], bool, bool], ...]:
     # pathspec knows these too, but goes over a name of 200 letters for hours: `*a*a*a*a*b`.
     found = []
     for line in lines:
         said = _TRAILING.sub("", line.removesuffix("\r"))
         way = said.removeprefix("!").removesuffix("/")
-        if not way.strip("/") or line.startswith("#"):
-            continue
-        names = way.removeprefix("/").split("/")
-        with suppress(re.error):
-            expression = re.compile(_expression(names if "/" in way else ["**", *names]), re.DOTALL)
-            found.append((expression, said.endswith("/"), not said.startswith("!")))
+        if way.strip("/") and not line.startswith("#"):
+            # `a/**` is what is in it, not the folder itself; a name alone may stand anywhere.
+            names = way.removeprefix("/").split("/")
+            names += ["*"] if names[-1] == "**" else []
+            steps = [_expression(name) for name in (names if "/" in way else ["**", *names])]
+            found.append((steps, said.endswith("/"), not said.startswith("!")))
     return tuple(reversed(found))
 
 
-def _expression(names: list[str]) -> str:
-    """Return what a path is like that has these names; `**` is any number of folders, each tried once."""
-    runs: list[list[str]] = [[]]
-    for name in names:
-        if name.strip("*") or len(name) == 1:
-            runs[-1].append(_name(name))
-        else:
-            runs.append([])
-    first, *inner = ["".join(f"{name}/" for name in run) for run in runs]
-    if not inner:
-        return first.removesuffix("/")
-    *between, last = inner
-    settled = "".join(f"(?>(?:[^/]+/)*?{run})" for run in between if run)
-    # `a/**` is what is in it, not the folder itself.
-    return first + settled + (f"(?:.*/)?{last.removesuffix('/')}" if last else ".+")
+def _expression(name: str) -> re.Pattern[str] | None:
+    """Return a name with wild cards as an expression; None for `**`."""
+    if len(name) > 1 and not name.strip("*"):
+        return None
+    plain = _ESCAPE.sub(lambda e: f"[{e[1]}]" if e[1] in _WILD else e[1], name.replace("[^", "[!"))
+    return re.compile(translate(plain))
 
 
-def _name(text: str) -> str:
-    """Return a name with wild cards as an expression that tries each of them once."""
-    parts = [""]
-    for piece in _PIECE.findall(text):
-        if piece[0] == "*":
-            parts.append("")
-        elif piece[0] == "[" and len(piece) > 1:
-            inside = _SET_SIGN.sub(r"\\\g<0>", piece[1:-1])
-            parts[-1] += f"(?!/)[^{inside[1:]}]" if inside[0] in "!^" else f"(?!/)[{inside}]"
+def _fits(steps: Sequence[re.Pattern[str] | None], names: Sequence[str]) -> bool:
+    """Say whether the names on a way fit, each `**` taking as few folders as it can."""
+    if steps[-1] is not None and not steps[-1].match(names[-1]):
+        return False
+    step, place, star, begin = 0, 0, -1, 0
+    while place < len(names):
+        expression = steps[step] if step < len(steps) else None
+        if step < len(steps) and expression is None:
+            star, begin, step = step, place, step + 1
+        elif expression is not None and expression.match(names[place]):
+            step, place = step + 1, place + 1
+        elif star < 0:
+            return False
         else:
-            parts[-1] += "[^/]" if piece == "?" else re.escape(piece[-1])
-    settled = "".join(f"(?>[^/]*?{part})" for part in parts[1:-1])
-    return parts[0] + settled + "".join(f"[^/]*{part}" for part in parts[1:][-1:])
+            begin += 1
+            step, place = star + 1, begin
+    return step == len(steps)
 
 
 def selection(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> Callable[[str], bool]:
@@ -161,7 +148,7 @@ def _given(name: str, patterns: Iterable[str]) -> Rules:
 
 
 def list_folder(
-    root: Path, *, tracked: Iterable[str] | None = None, rules: tuple[Rules, ...] = ()
+    root: Path, *, tracked: Iterable[str] | None = None, rules: tuple[Rules, ...] = (), place: str = ""
 ) -> Listing:
     """Return the files below a folder, and what is left out; linked folders are not followed.
 
@@ -173,6 +160,7 @@ def list_folder(
         tracked: Files of a repository, which are never ignored; other repositories below are not entered
             then. None is a folder in no repository: what is usually not written by hand is left out.
         rules: Further patterns, the weightiest first; those of the folder's own files weigh more.
+        place: The folder as their paths name it, with a slash.
     """
     found: list[str] = []
     skipped: list[Skipped] = []
@@ -187,11 +175,11 @@ def list_folder(
             skipped.append(Skipped(where=where, reason="unreadable", detail=error.strerror or ""))
             continue
         has_rules = any(entry.name == ".gitignore" for entry in entries)
-        known = (*(read_rules(root / prefix / ".gitignore", below=prefix) if has_rules else ()), *above)
+        known = (*(read_rules(root / prefix / ".gitignore", place + prefix) if has_rules else ()), *above)
         for entry in entries:
             path, is_folder = f"{prefix}{entry.name}", entry.is_dir(follow_symlinks=False)
             shown = f"{path}/" if is_folder else path
-            said = (verdict for rule in known if (verdict := rule.says(shown)) is not None)
+            said = (verdict for rule in known if (verdict := rule.says(place + shown)) is not None)
             if entry.name in ALWAYS_IGNORED or (path not in kept and next(said, False)):
                 continue
             if not is_folder:
@@ -210,11 +198,7 @@ def is_wanted(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FolderFiles:
-    """Reads files below a folder, and never what lies outside of it.
-
-    Attributes:
-        root: The folder, without links in its own path.
-    """
+    """Reads files below a folder without links in its own path, and never what lies outside of it."""
 
     root: Path
     _links: dict[str, bool] = field(default_factory=dict)

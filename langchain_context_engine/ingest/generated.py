@@ -43,10 +43,6 @@ _API_PAGE = re.compile(
     r"|<meta\b[^>]{0,100}\bcontent=\"(?P<name>Doxygen|rustdoc|javadoc|docfx|ApiGen|phpDocumentor|ExDoc|TypeDoc)\b",
     re.IGNORECASE,
 )
-# A tree of dependencies as Gradle, Maven, npm, cargo or pip print it; a name or an address without a space.
-_DRAWN = re.compile(r"^[|│ ]*(?:[+\\`]-{1,3}|[├└]─{1,3}) ?\S", re.MULTILINE)
-_NAMES = re.compile(r"^[ \t]*[!-~]{30,}[ \t]*$", re.MULTILINE)
-_LEAST_LINES, _MOST_OF = 200, 0.8
 
 _LONGEST_MEAN_LINE, _LEAST_SPACE = 1000, 0.1
 # Languages that part no words have no space either.
@@ -54,7 +50,7 @@ _UNSPACED = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3
 
 BLOB = re.compile(r"[!-~]{400,}")
 """A picture in base64, a minified block. Writing without spaces is not ASCII."""
-_ADDRESS = r"^\[(?!\^)[^\]\n]{1,200}\]:[ \t]*\S{1,400}(?:[ \t]+[\"'(][^\n]{0,200})?[ \t]*(?:\n|\Z)"
+_ADDRESS = r"^\[(?!\^)[^\]\n]{1,200}\]:[ \t]*\S{1,400}(?:[ \t]+[\"'(][^\n]{0,200})?[ \t]*(?:\n{1,3}|\Z)"
 WORDLESS = re.compile(rf"{BLOB.pattern}|(?:{_ADDRESS}){{4,}}", re.MULTILINE)
 """That, and a list of the addresses that links by reference lead to: nobody reads it."""
 _WORD = re.compile(r"\w+")
@@ -108,18 +104,6 @@ def refuse_generated(text: str) -> None:
         raise SkippedError("generated", "its first lines say so")
     if found := _API_PAGE.search(text[:_HEAD_CHARACTERS]):
         raise SkippedError("generated", f"made of the comments in code by {found[found.lastgroup or 0]}")
-
-
-def refuse_list(text: str) -> None:
-    """Refuse a long text that is but a list of names, none with a space, or a tree that a tool has drawn."""
-    lines = text.count("\n") + 1
-    if lines >= _LEAST_LINES:
-        for form, said in (
-            (_DRAWN, "a tree that a tool has drawn"),
-            (_NAMES, "a list of names or addresses"),
-        ):
-            if sum(1 for _ in form.finditer(text)) > _MOST_OF * lines:
-                raise SkippedError("generated", said)
 
 
 def is_data(text: str) -> bool:

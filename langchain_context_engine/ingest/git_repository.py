@@ -37,13 +37,7 @@ def small_cache() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class GitFolder:
-    """A folder in the working tree of a repository, or a bare repository.
-
-    Attributes:
-        folder: The folder.
-        repository: The repository.
-        prefix: The folder's place in the working tree as git writes it: "" at the top, else `src/`.
-    """
+    """A folder in the working tree of a repository, at `prefix` (as `src/`) of it, or a bare repository."""
 
     folder: Path
     repository: pygit2.Repository

@@ -12,7 +12,7 @@ from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.ingest.readers.decoding import encoding_of_lines
 from langchain_context_engine.ingest.record import Record, clean_metadata, content_id
 from langchain_context_engine.ingest.report import Skipped
-from langchain_context_engine.ingest.sections import Document, Parts
+from langchain_context_engine.ingest.sections import Document, Parts, Section
 from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.freeze import clean_text
 
@@ -76,12 +76,7 @@ class JsonLines:
                 last_lines[record.id] = number
         if last_lines or all(entry.reason == "empty" for entry in skipped):
             return last_lines, skipped
-        if example is None:
-            raise ConfigError(
-                f"{self.path}: no line is an object; JSON Lines has one a line, which of an array"
-                f" jq -c '.[]' {self.path.name} makes, of objects over several lines jq -c ."
-            )
-        fields = f"the first object has {', '.join(example) or 'no fields'}"
+        fields = "no line is an object" if example is None else f"the first object has {', '.join(example)}"
         raise ConfigError(f"{self.path}: no line has a text in {wanted}; {fields}; give a mapping")
 
     def records(self, last_lines: Mapping[str, int]) -> Iterator[Record]:
@@ -229,6 +224,13 @@ def read_rows(path: str, text: str, chunk_size: int) -> Document:
             data.append((number, line))
     close()
     return parts.document()
+
+
+def read_settings(path: str, text: str, chunk_size: int) -> Document:
+    """Return settings as one section, cut where least is open; of a dump of documents in JSON each one."""
+    del chunk_size
+    documents = read_documents(path, text) if path.lower().endswith(".json") else None
+    return documents or Document(text=text, sections=(Section(start=0, end=len(text), kind="settings"),))
 
 
 def read_documents(path: str, text: str) -> Document | None:

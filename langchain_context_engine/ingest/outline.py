@@ -50,18 +50,10 @@ def load_grammar(language: str) -> tuple[Language, Query] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """A function, a method or a class, and where it stands.
+    """A function, a method or a class (also a struct, a trait, …), and where it stands, by 1-based lines.
 
-    Attributes:
-        symbol: The qualified name within the file, for example `Engine.build`.
-        unit_type: function, method, class (which also stands for struct, trait, interface, …), object,
-            macro, test, target, stage.
-        start_line: 1-based, its decorators and the comment above it included.
-        end_line: 1-based, inclusive.
-        header: The numbers of the lines that its signature takes.
-        signature: On one line.
-        docstring: Cleaned.
-        children: What a class holds; functions keep what they hold to themselves.
+    Its first line is that of its decorators and the comment above it; `header` are the lines of its
+    signature. A class has children; functions keep what they hold to themselves.
     """
 
     symbol: str
@@ -76,13 +68,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """What was found in a file.
-
-    Attributes:
-        definitions: Outermost ones, in order.
-        import_lines: 1-based numbers of lines that only import, or only open and close a namespace.
-        docstring: The module's own.
-    """
+    """The outermost definitions of a file, in order, and the lines (from 1) that only import or frame."""
 
     definitions: tuple[Definition, ...] = ()
     import_lines: frozenset[int] = frozenset()
@@ -210,11 +196,8 @@ class _Mark:
 class _Marks:
     """What a query found in a source, put together.
 
-    Attributes:
-        source: The source.
-        rows: Its lines.
-        above: Last row → first row and words, None where it has none, of what belongs to what is below it.
-        frame_rows: Rows that only import, or open and close a namespace.
+    `above` has, of what belongs to what is below it, last row → first row and words (None where it has none);
+    `frame_rows` only import, or open and close a namespace.
     """
 
     source: bytes
@@ -322,7 +305,8 @@ class _Marks:
             self.frame_rows.update((first, _last_row(mark.node)), () if comment else range(above, first))
             around.holds.extend(mark.holds)
             return
-        header = mark.said.get("name", mark.node).end_point.row if mark.kind == "class" else first
+        named = mark.said.get("name") if mark.kind == "class" else None
+        header = named.end_point.row if named else first
         holds = _parted(mark.holds) if mark.kind in _HOLDERS else ()
         children = tuple(child for child in holds if child.start_line > header + 1)
         if mark.kind == "object" and not children:

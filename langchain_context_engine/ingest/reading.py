@@ -15,7 +15,7 @@ from langchain_context_engine.ingest.generated import (
     refuse_unread,
     refuse_unwritten,
 )
-from langchain_context_engine.ingest.json_lines import read_rows
+from langchain_context_engine.ingest.json_lines import read_rows, read_settings
 from langchain_context_engine.ingest.languages import TABLES, language_of, without_mark
 from langchain_context_engine.ingest.outline import Outline, TooComplexError, outline_of
 from langchain_context_engine.ingest.readers.code import code_records
@@ -34,7 +34,6 @@ from langchain_context_engine.ingest.readers.markup import (
     read_xml,
 )
 from langchain_context_engine.ingest.readers.notebook import read_notebook
-from langchain_context_engine.ingest.readers.settings import read_keys, read_tables
 from langchain_context_engine.ingest.readers.tables import read_sheets, read_table
 from langchain_context_engine.ingest.record import Record
 from langchain_context_engine.ingest.report import Skipped, SkippedError
@@ -42,7 +41,7 @@ from langchain_context_engine.ingest.sections import Document, document_records
 from langchain_context_engine.ingest.split import Splitter
 
 # Raised when the same file would give other records than before, so that stored ones are renewed.
-EXTRACTION_VERSION = 13
+EXTRACTION_VERSION = 14
 
 _WORDS = re.compile(rb"[A-Za-z\x80-\xff]{2,40}")
 _LEAST_WORDS = 5
@@ -59,12 +58,9 @@ _ROFF = re.compile(rb"^\.[ \t]?(?:TH|Dd|SH|so)\b", re.MULTILINE)
 class Format:
     """How files of a format are read; their names are in `languages.toml`.
 
-    Attributes:
-        read_text: (path, text, chunk size) → document; None where the format is not text.
-        read_bytes: (path, bytes, chunk size) → document, for what is converted in a process of its own.
-        is_data: Written by programs as often as by people: what looks minified or generated is
-            left out.
-        bulk: How many times as large as a text such a file may be, since little of it is one.
+    One of the two gives (path, text or bytes, chunk size) → document; bytes are converted in another process.
+    Of data, which programs write as often as people do, what looks minified or generated is left out. A file
+    may be `bulk` times as large as a text, since little of it is one.
     """
 
     read_text: Callable[[str, str, int], Document] | None = None
@@ -82,8 +78,7 @@ FORMATS: Mapping[str, Format] = {
     "lines": Format(read_text=read_lines, is_data=True),
     "html": Format(read_bytes=read_html, is_data=True),
     "notebook": Format(read_text=read_notebook, bulk=10),
-    "toml": Format(read_text=read_tables, is_data=True),
-    "yaml": Format(read_text=read_keys, is_data=True),
+    "settings": Format(read_text=read_settings, is_data=True),
     "xml": Format(read_text=read_xml, is_data=True),
     "table": Format(read_bytes=read_table),
     "rows": Format(read_text=read_rows),
@@ -103,13 +98,7 @@ _PLAIN_NAME = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRead:
-    """What was found in a file.
-
-    Attributes:
-        kind: "code" or "docs": the collection that it belongs to.
-        records: In reading order.
-        skipped: What within it could not be read.
-    """
+    """The records of a file in reading order, for "code" or "docs", and what within it could not be read."""
 
     kind: str
     records: tuple[Record, ...]

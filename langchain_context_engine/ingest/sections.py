@@ -28,14 +28,7 @@ _OF_PROGRAMS = frozenset({"settings", "table"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading:
-    """A heading of a document.
-
-    Attributes:
-        level: 1 is outermost; any whole numbers that order.
-        title: As read, without marks.
-        start: Offset of its first character, an overline included.
-        end: Offset after its last line.
-    """
+    """A heading of a document: its level (1 is outermost), its title without marks, the span of its lines."""
 
     level: int
     title: str
@@ -68,13 +61,9 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """What a reader found in a file.
+    """What a reader found in a file: its text, or that taken out of it, and its sections, without overlap.
 
-    Attributes:
-        text: The file as text, or the text that was taken out of it.
-        sections: In order, without overlap.
-        has_lines: Its lines are the file's own.
-        skipped: Parts that could not be read.
+    `has_lines` says that the text's lines are the file's own.
     """
 
     text: str
@@ -164,7 +153,10 @@ def document_records(
             "document": path,
             **(path_marks(path) if section.kind in _OF_PROGRAMS else {}),
         }
-        for (a, b), above in _worded(document.text[section.start : section.end], splitter):
+        spans = _worded(
+            document.text[section.start : section.end], splitter, is_code=section.kind == "settings"
+        )
+        for (a, b), above in spans:
             start, end, head = section.start + a, section.start + b, section.head or above
             text = document.text[start:end]
             if not (document.has_lines or _WORD.search(text)):
@@ -182,10 +174,14 @@ def document_records(
     ]
 
 
-def _worded(text: str, splitter: Splitter) -> Iterator[tuple[Span, str]]:
+def _worded(text: str, splitter: Splitter, *, is_code: bool) -> Iterator[tuple[Span, str]]:
     """Yield the spans of a text, leaving out what is no words, each with the header of its table."""
     start = 0
     for end, after in [*(blob.span() for blob in WORDLESS.finditer(text)), (len(text), len(text))]:
-        for (a, b), head in splitter.with_headers(text[start:end]):
+        part = text[start:end]
+        found = (
+            ((span, "") for span in splitter(part, is_code=True)) if is_code else splitter.with_headers(part)
+        )
+        for (a, b), head in found:
             yield (start + a, start + b), head
         start = after

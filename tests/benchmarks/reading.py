@@ -37,9 +37,12 @@ HEADINGS = {  # suffix → what a heading's line is: its mark and its title
     ".1": re.compile(r"\.(S[HS])[ \t]+\"?(.+?)\"?$"),
 }
 LEVELS = {"section": 1, "subsection": 2, "subsubsection": 3, "SH": 1, "SS": 2}
-FENCE = re.compile(
-    r"[ \t]*(`{3,}|~{3,}|-{4,}$|\.{4,}$|#\+begin_\w+|#\+end_\w+|\\(?:begin|end)\{verbatim\})", re.IGNORECASE
-)
+FENCES = {  # what opens and closes a block in which no line is a heading
+    **dict.fromkeys((".md", ".mdx", ".ipynb"), r"[ \t>]*(`{3,}|~{3,})"),
+    ".adoc": r"(-{4,}$|\.{4,}$|`{3,})",
+    ".org": r"[ \t]*#\+(?:begin|end)_(\w+)",
+    ".tex": r"[ \t]*\\(?:begin|end)\{(verbatim)\}",
+}
 
 
 class Page(HTMLParser):
@@ -53,6 +56,8 @@ class Page(HTMLParser):
         self._hidden += tag in HIDDEN
         if re.fullmatch("h[1-6]", tag):
             self._title = []
+        elif tag == "br" and self._title is not None:
+            self._title.append(" ")
         elif tag not in {"a", "b", "i", "em", "strong", "span", "code", "wbr", "q", "u", "small"}:
             self.words.append(" ")
 
@@ -117,7 +122,21 @@ def shown(path: str, data: bytes) -> tuple[str, list[tuple[int, str]]]:
         sources = ["".join(c["source"]) for c in cells]
         told = "\n\n".join(s for s, c in zip(sources, cells, strict=True) if c["cell_type"] == "markdown")
         return " ".join(sources), lines(suffix, told)
+    if suffix == ".rst":
+        return text, restructured(text)
     return plain_manual(text) if suffix == ".1" else text, lines(suffix, text)
+
+
+def restructured(text: str) -> list[tuple[int, str]]:
+    from docutils import core, nodes
+
+    quiet = {"report_level": 5, "halt_level": 5, "file_insertion_enabled": False, "doctitle_xform": False}
+    tree = core.publish_doctree(text, settings_overrides=quiet)
+
+    def depth(node: nodes.Node) -> int:
+        return 0 if node.parent is None else depth(node.parent) + isinstance(node, nodes.section)
+
+    return [(depth(section), section[0].astext()) for section in tree.findall(nodes.section)]
 
 
 def plain_manual(text: str) -> str:
@@ -157,7 +176,10 @@ def packed(suffix: str, data: bytes) -> tuple[str, list[tuple[int, str]]]:
         b for part in parts for b in re.split(r"</(?:[wa]:p|text:[ph])>|<[wa]:br/>|<(?:w|text):tab/>", part)
     ]
     texts = [
-        "".join(re.findall(r"<[wa]:t(?: [^>]*)?>([^<]*)</", b)) or re.sub(r"<[^>]*>", "", b) for b in blocks
+        re.sub(r"<[^>]*>", "", b)
+        if suffix == ".odt"
+        else "".join(re.findall(r"<[wa]:t(?: [^>]*)?>([^<]*)</", b))
+        for b in blocks
     ]
     levels = [re.search(r"w:pStyle w:val=\"Heading(\d)\"|text:outline-level=\"(\d)\"", b) for b in blocks]
     heads = [(int(m[1] or m[2]), unescape(t).strip()) for m, t in zip(levels, texts, strict=True) if m]
@@ -166,14 +188,23 @@ def packed(suffix: str, data: bytes) -> tuple[str, list[tuple[int, str]]]:
 
 def lines(suffix: str, text: str) -> list[tuple[int, str]]:
     form, found, fence = HEADINGS.get(suffix), [], ""
+    if suffix == ".mdx":
+        text = re.sub(r"(?s)\{/\*.*?\*/\}", "", text)
+    if suffix in {".md", ".mdx", ".ipynb"}:  # titles with a line below them, as others
+        text = re.sub(
+            r"(?m)(?<!\S\n)^ {0,3}([\w\[].*)\n([=-])\2+[ \t]*$",
+            lambda e: f"{'##'[e[2] == '=' :]} {e[1]}\n",
+            text,
+        )
     for line in text.split("\n") if form else ():
-        if mark := FENCE.match(line):
-            fence = (
-                "" if fence and (mark[1].startswith(fence) or "end" in mark[1].lower()) else fence or mark[1]
-            )
+        if mark := re.match(FENCES.get(suffix, r"(?!)"), line, re.IGNORECASE):
+            is_end = mark[1].lower().startswith(fence.lower()) and not line[mark.end() :].strip()
+            fence = "" if fence and is_end else fence or mark[1]
         elif not fence and (heading := form.match(line)):
             title = re.sub(
-                r"\]\([^)]*\)|<[^>]*>|\{#[^}]*\}$|\\f\[?\w+\]?|\\\(..|^TODO |[ \t]:[\w:]+:$", " ", heading[2]
+                r"\]\([^)]*\)|<[^>]*>|[{\[]#[^}\]]*[}\]]$|\\f\[?\w+\]?|\\\(..|^TODO |[ \t]:[\w:]+:$",
+                " ",
+                heading[2],
             )
             found.append((LEVELS.get(heading[1]) or len(heading[1]), title))
     return found

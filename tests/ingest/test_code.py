@@ -101,6 +101,7 @@ def test_a_definition_has_a_kind_a_place_a_signature_and_what_documents_it(suffi
         ("js", "const api = {\n  get() {},\n  post: function () {},\n  n: 1,\n};\n", ["api", "api.get", "api.post"]),
         ("js", "class A {\n  x = () => 1;\n  static y() {}\n  #left() {\n  }\n}\n", ["A", "A.x", "A.y", "A.#left"]),
         ("js", "module.exports = class Foo extends Bar {\n  go() {\n  }\n}\n", ["Foo", "Foo.go"]),
+        ("js", "export default class extends Bar {\n  go() {\n  }\n}\n", ["default", "default.go"]),
         ("js", "(function () {\n  function inner() {\n    return 1;\n  }\n})();\n", ["inner"]),
         ("js", "app.get('/', function () {\n  function inner() {}\n});\n" + "x()\n" * 20, []),
         ("js", "export default {\n  methods: {\n    go() {\n    },\n  },\n}\n", ["default", "default.methods", "default.methods.go"]),

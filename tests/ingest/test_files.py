@@ -70,7 +70,7 @@ def test_what_is_ignored_is_what_git_ignores(tmp_path, rules):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(written, encoding="utf-8")
     expected = git(tmp_path, "ls-files", "--others", "--exclude-standard", "-z").split("\0")[:-1]
-    from langchain_context_engine.ingest.git_files import list_files
+    from langchain_context_engine.ingest.git_history import list_files
     from langchain_context_engine.ingest.git_repository import open_git
 
     assert list(list_files(open_git(tmp_path)[0]).paths) == sorted(expected)

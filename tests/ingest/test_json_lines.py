@@ -97,12 +97,6 @@ def test_a_file_without_any_text_is_refused_with_the_fields_it_has(tmp_path, cli
         index_jsonl(lines(tmp_path, {"text": "x"}), name, client, WordEmbeddings(), {"text": 3})
 
 
-@pytest.mark.parametrize("written", ['[{"text": "x"}, {"text": "y"}]', '{\n  "text": "x"\n}\n'])
-def test_json_that_is_not_an_object_a_line_is_told_how_to_become_it(tmp_path, client, name, written):
-    with pytest.raises(ConfigError, match=r"no line is an object; .*jq -c"):
-        index_jsonl(lines(tmp_path, written), name, client, WordEmbeddings())
-
-
 def test_records_that_the_file_no_longer_has_go_only_when_asked(tmp_path, client, name):
     index_jsonl(
         lines(tmp_path, {"id": "a", "text": "x"}, {"id": "b", "text": "y"}), name, client, WordEmbeddings()

@@ -17,10 +17,11 @@ NAMES = {
     "fortran": "a.f90 A.F90 old.f stdlib_sorting.fypp",
     "template": "layout.html.ep page.html.heex list.njk Index.cshtml view.jsp",
     "terraform": "terraform.tfvars main.tf",
-    "makefile": "Makefile GNUmakefile Makefile.am rules.mk",
+    "makefile": "Makefile GNUmakefile Makefile.am rules.mk a.just",
     "dockerfile": "Dockerfile Dockerfile.dev",
     "shell": ".bashrc deploy.sh config.sh.in PKGBUILD",
     "dart": "a.dart",
+    "php": "a.php sample.phps",
 }
 
 
@@ -65,6 +66,12 @@ def test_what_is_no_program_is_none(name):
         ("a.ts", "export const x = 1\n", "typescript"),
         ("a.ts", '<?xml version="1.0"?>\n<TS version="2.1">\n', None),
         ("a.cls", "\\NeedsTeXFormat{LaTeX2e}\n\\ProvidesClass{a}\n", "tex"),
+        ("a.html", "<h1>{{ title }}</h1>\n<p>Two words.</p>\n", "template"),
+        (
+            "a.html",
+            f"<h1>Tides</h1>\n<p>{'High water comes late. ' * 10}</p>\n{{% include 'x.html' %}}\n",
+            None,
+        ),
         ("run", "#!/usr/bin/env -S FOO=1 python3.12 -u\n", "python"),
         ("run", "#!/bin/dash\n", "shell"),
     ],
@@ -153,6 +160,7 @@ def test_code_and_data_on_long_lines_with_hardly_a_space_are_minified():
         ("shift_jis", "# encoding: shift_jis\nNAME = '値'\n"),
         ("koi8_r", "# -*- coding: koi8-r -*-\nNAME = 'да'\n"),
         ("iso8859-15", '<?xml version="1.0" encoding="ISO-8859-15"?>\n<a>Prix : 10 €, été</a>\n'),
+        ("cp1252", '<meta charset="iso-8859-1"><p>Letters: éèîüçÅñæß</p>\n'),
         ("gbk", '<html><head><meta charset="gb2312"></head><body>欢迎</body></html>\n'),
         ("iso2022_jp", "# はじめに\n\n使い方を説明します。\n"),
     ],
@@ -247,9 +255,10 @@ def test_a_text_without_a_suffix_is_plain_text_where_it_says_something():
     assert kind_of(".gitignore", b"# what nobody wants to have in here\n*.pyc\n") is None
 
 
-def test_the_addresses_that_links_lead_to_are_no_passage_and_footnotes_are():
+@pytest.mark.parametrize("between", ["", "\n"])
+def test_the_addresses_that_links_lead_to_are_no_passage_and_footnotes_are(between):
     """Seen: a passage of eight lines `[Name]: https://…` for a question about one of the names."""
-    links = "".join(f"[Berth{i}]: https://example.org/berths/{i} 'Berth {i}'\n" for i in range(6))
+    links = "".join(f"[Berth{i}]: https://example.org/berths/{i} 'Berth {i}'\n{between}" for i in range(6))
     text = f"# Berths\n\nEach has a [page][Berth1].\n\n{links}\n[^1]: Paid monthly.\n\n[one]: https://a.org\n"
     told = "".join(r.text for r in read("a.md", text.encode()).records)
     assert "example.org" not in told
@@ -267,24 +276,9 @@ def test_what_only_looks_like_one_is_none(path, head):
     assert kind_of(path, head) is None
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "why"),
-    [
-        (
-            "baseline-prof.txt",
-            "HSPLandroidx/room/Room;-><init>(Landroid/content/Context;I)V\n" * 300,
-            "generated",
-        ),
-        ("urls.txt", "https://example.org/harbour/berths/of-the-old-quay\n" * 300, "generated"),
-        (
-            "icon.xml",
-            '<?xml version="1.0"?>\n<!-- ours -->\n<vector a="b"><path d="M0,0h1v2z"/></vector>',
-            "unsupported",
-        ),
-    ],
-)
-def test_a_list_for_programs_and_a_drawing_are_left_out(path, text, why):
-    assert reason(path, text) == why
+def test_a_drawing_is_left_out():
+    drawing = '<?xml version="1.0"?>\n<!-- ours -->\n<vector a="b"><path d="M0,0h1v2z"/></vector>'
+    assert reason("icon.xml", drawing) == "unsupported"
 
 
 assert TABLES["formats"].keys() == FORMATS.keys()

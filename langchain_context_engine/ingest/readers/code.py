@@ -27,7 +27,7 @@ _COMMENT = re.compile(
 )
 # Lines that only frame others: brackets, conditionals of a preprocessor, a mode.
 _FRAME_LINE = re.compile(
-    r"[ \t]*+(?:#[ \t]*(?:if|ifdef|ifndef|else|elif|endif|pragma|undef)\b.*|\W{0,20}"
+    r"[ \t]*+(?:#[ \t]*(?:if|ifdef|ifndef|else|elif|endif|pragma|undef|nullable|(?:end)?region)\b.*|\W{0,20}"
     r"|end|fi|done|['\"]use \w+['\"];?|<\?php|#!.*"
     r"|#[ \t]*(?:frozen_string_literal|-\*-|(?:en)?coding[:=]|vim?:).*)[ \t]*"
 )

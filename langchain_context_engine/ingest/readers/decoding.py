@@ -8,6 +8,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unicodedata import normalize
 
 from langchain_context_engine.ingest.report import SkippedError
 
@@ -51,6 +52,7 @@ _GUESSED = [*_SCRIPTS, "cp1250", "cp1253", "cp1254", "cp1255", "cp1256", "cp874"
 _KANA = re.compile("[\u3041-\u30ff]")
 _MOST, _COHERENT, _FEW = 0.85, 0.25, 3
 # Between letters of Thai or Khmer a place to break tells where a word ends.
+_LIGATURES = {sign: normalize("NFKC", chr(sign)) for sign in range(0xFB00, 0xFB07)}
 _INVISIBLE = re.compile(r"[\u00ad\u2060\ufeff]|(?<![^\x00-\x7f])\u200b|\u200b(?![^\x00-\x7f])")
 
 
@@ -78,8 +80,8 @@ def is_binary(head: bytes) -> bool:
 
 
 def without_invisible(text: str) -> str:
-    """Return a text without what nobody sees within its words: soft hyphens, joiners, places to break."""
-    return text if text.isascii() else _INVISIBLE.sub("", text)
+    """Return a text without what nobody sees within its words: soft hyphens, joiners, ligatures."""
+    return text if text.isascii() else _INVISIBLE.sub("", text).translate(_LIGATURES)
 
 
 def encoding_of_lines(path: Path) -> str:
@@ -116,13 +118,19 @@ def _encoding_of(data: bytes) -> str:
         return "iso2022_jp_ext" if _INTO_KANJI.search(data) and b"\x1b(" in data else "utf-8"
     if _decodes(data, "utf-8"):
         return "utf-8"
-    for found in _DECLARATION.finditer(data[:1024]):
-        codec = named_encoding(found[1].decode("ascii", "replace"))
-        # Anything decodes as what people name when they name just something.
-        is_any = codec in {"cp1252", "iso8859-15"} and _NOT_WESTERN.search(data.decode(codec, "replace"))
-        if codec and codec != "utf-8" and _decodes(data, codec) and not is_any:
+    named = (
+        named_encoding(found[1].decode("ascii", "replace")) for found in _DECLARATION.finditer(data[:1024])
+    )
+    codec = next((codec for codec in named if codec and codec != "utf-8" and _decodes(data, codec)), None)
+    # Anything decodes as what people name when they name just something.
+    if codec and not (codec in {"cp1252", "iso8859-15"} and _NOT_WESTERN.search(data.decode(codec))):
+        return codec
+    try:
+        return _guessed(data)
+    except SkippedError:
+        if codec:
             return codec
-    return _guessed(data)
+        raise
 
 
 def named_encoding(name: str) -> str | None:

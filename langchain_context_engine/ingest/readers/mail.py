@@ -60,13 +60,17 @@ def _read(raw: bytes) -> tuple[str, str, dict[str, Any]]:
     day = sent.date().isoformat() if sent else ""
     shown = list(_shown(message))
     names = ", ".join(name for name, _ in shown if name)
+    attached = f"Attachments: {names}" if names else ""
     bodies = [body.strip() for name, body in shown if not name and body.strip()]
-    heads = [("Subject", subject), ("From", sender), ("To", _header(message, "to")), ("Date", day)]
-    lines = "\n".join(f"{name}: {value}" for name, value in heads if value)
-    text = "\n\n".join(filter(None, [lines, *bodies, f"Attachments: {names}" if names else ""]))
+    text = "\n\n".join(filter(None, [_heads(message, day), *bodies, attached]))
     said = {"title": subject, "author": author, "created_at": int(sent.timestamp()) if sent else None}
     part = ", ".join(filter(None, (shortened(subject or "(no subject)"), day, shortened(author))))
     return text, part, {name: value for name, value in said.items() if value}
+
+
+def _heads(message: EmailMessage, day: str) -> str:
+    heads = [(name, _header(message, name.lower())) for name in ("Subject", "From", "To", "Cc")]
+    return "\n".join(f"{name}: {value}" for name, value in [*heads, ("Date", day)] if value)
 
 
 def _header(message: EmailMessage, name: str) -> str:
@@ -88,7 +92,11 @@ def _shown(part: Any) -> Iterator[tuple[str, str]]:
         told = [(each.get_content_type(), list(_shown(each))) for each in part.iter_parts()]
         worded = [(k, found) for k, found in told if any(text.strip() for _, text in found)]
         yield from min(worded, key=lambda each: each[0] != "text/plain", default=("", []))[1]
+    elif kind == "message/delivery-status":
+        yield "", "\n".join(map(str, part.get_payload()))
     elif part.is_multipart():
+        if kind == "message/rfc822":
+            yield "", _heads(part.get_payload(0), "")
         for each in part.get_payload():
             yield from _shown(each)
     elif name := part.get_filename() or (kind if part.get_content_disposition() == "attachment" else ""):

@@ -22,7 +22,7 @@ _DATES = ("last_modified_at", "lastmod", "updated", "date")
 _HTML_HEADING = re.compile(r"<h([1-6])\b[^>\n]{0,300}>", re.IGNORECASE)
 _HTML_TAG = re.compile(r"<[^>\n]{0,300}>")
 _REFERENCE = re.compile(r"\[([^\[\]]+)\]\[[^\[\]]*\]")
-_ANCHOR = re.compile(r"[ \t]{0,8}(?:\{#[\w:.-]{1,100}\}|\[#[\w:.-]{1,100}\])$")
+_ANCHOR = re.compile(r"[ \t]{0,8}(?:\{#[\w:.-]{1,100}\}|\[#[\w:.-]{1,100}\]|\{/\*[^\n]{0,100}\*/\})$")
 # What is no prose in MDX, from where it begins a line to where it ends: comments, modules' lines, tags.
 _FENCE = re.compile(r"[ \t]{0,40}(`{3,}|~{3,})")
 _MDX = (

@@ -8,13 +8,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from langchain_context_engine.ingest.changelog import is_changelog, is_dated_release, is_unreleased
-from langchain_context_engine.ingest.generated import refuse_list
 from langchain_context_engine.ingest.readers.markdown import read_markdown
 from langchain_context_engine.ingest.report import SkippedError
 from langchain_context_engine.ingest.sections import Document, Heading, Section, sections_under
 
 _RULE = re.compile(rf"([{re.escape(string.punctuation)}])\1*+")
 _OVERLINED = 3  # lines that a title takes with marks above it too
+# A word with a role, a link, code: `z <https://z.dev>`_, :class:`~flask.Flask`, ``flask run``.
+_ROLE = re.compile(
+    r"(?::[\w:.+-]{1,40}:)?`{1,2}[~!]?(?:([^`<>\n]{1,200}?) ?<[^`>\n]{1,400}>|([^`\n]{1,400}))`{1,2}_{0,2}"
+)
 _SHORT = 4  # an underline shorter than its title must have this many marks at least
 
 
@@ -22,11 +25,8 @@ _SHORT = 4  # an underline shorter than its title must have this many marks at l
 class _Form:
     """How headings of a format are written.
 
-    Attributes:
-        heading: Matches a heading's line; its groups are the mark and the title.
-        levels: The marks, outermost first, those of one level parted by a bar; "" where their length tells.
-        block: Matches a line that opens a block in which nothing is a heading; its first group names it.
-        end: The line that closes it, {} being its name.
+    `heading` finds a mark and a title. `levels` are the marks, outermost first, those of one level parted by
+    a bar; "" where their length tells. Nothing is a heading between a line like `block` and `end`.
     """
 
     heading: re.Pattern[str]
@@ -140,7 +140,7 @@ def titled_lines(text: str) -> list[Heading]:
         if after > number:
             style = (lines[after - 1][0], after - number == _OVERLINED)
             styles += [] if style in styles else [style]
-            level, title = 1 + styles.index(style), lines[after - 2].strip()
+            level, title = 1 + styles.index(style), _ROLE.sub(r"\1\2", lines[after - 2].strip())
             start, end = starts[number], min(starts[after], len(text))
             found.append(Heading(level=level, title=title, start=start, end=end))
         number = max(after, number + 1)
@@ -198,7 +198,6 @@ def read_plain(path: str, text: str, chunk_size: int) -> Document:
         )
     if _TITLE_LIKE.match(text.lstrip()[:8]):
         return (read_lines if _COMMANDS.search(text) else read_markdown)(path, text, chunk_size)
-    refuse_list(text)
     titles = [each for each in titled_lines(text) if not _NO_TITLE.match(text, each.start)]
     return Document(text=text, sections=sections_under(text, titles))
 

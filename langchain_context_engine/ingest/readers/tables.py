@@ -8,12 +8,12 @@ import re
 import zipfile
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 from langchain_context_engine.ingest.readers.conversion import library
 from langchain_context_engine.ingest.readers.decoding import decode
-from langchain_context_engine.ingest.readers.documents import OLD_OFFICE
+from langchain_context_engine.ingest.readers.documents import OLD_OFFICE, PACKED
 from langchain_context_engine.ingest.report import Skipped, SkippedError
 from langchain_context_engine.ingest.sections import Document, Section
 from langchain_context_engine.ingest.split import Splitter
@@ -22,6 +22,10 @@ _DELIMITERS = ",;\t|"
 _SAMPLE_LINES = 20
 _MOST_ROWS, _MOST_CELLS = 200_000, 500_000
 _LARGEST_PART = 200_000_000
+_FIGURE = re.compile(r"[($€£+.-]{0,2}\d[\d.,:/%)( –-]*|\d{4}-\d\d-\d\d\D.*")
+_YEAR = re.compile(r"(?:19|20)\d\d(?:[/–-](?:\d\d){1,2})?")
+# What a cell holds that gives no text: a formula that no program has computed, and what came to an error.
+_ERROR = re.compile(rb"<c\s[^>]*\bt=\"e\"")
 _UNSAVED = re.compile(rb"<f(?:\s[^>]*)?(?:/>|>[^<]*</f>)\s*(?:<v\s*/>|<v></v>)?\s*</c>")
 
 
@@ -72,32 +76,41 @@ def _delimiter_of(lines: list[str]) -> str:
 
 
 def _is_header(cells: Sequence[str]) -> bool:
-    """Return whether a row names columns: each has a word, the first perhaps none, none a number."""
+    """Return whether a row names columns: most have a name, and none is a figure but years beside a name."""
     names = [cell.strip() for cell in cells]
-    named = names[1:] if names and not names[0] else names  # pandas names no index
-    is_named = all(name and not name[0].isdigit() and name[0] not in "+-." for name in named)
-    return bool(named) and is_named and len(set(names)) == len(names)
+    figures = [name for name in names if _FIGURE.fullmatch(name)]
+    is_named = 2 * sum(map(bool, names)) >= len(names) and names[:1] != figures[:1]
+    is_numbered = names == ["", *map(str, range(len(names) - 1))]  # as pandas does
+    return len(names) > 1 and (is_numbered or (is_named and all(map(_YEAR.fullmatch, figures))))
+
+
+def _header_of(rows: Sequence[_Row]) -> int:
+    """Return how many rows name the columns: two where a name of the first stands above several."""
+    if len(rows) <= 1 or not _is_header(rows[0].cells):
+        return 0
+    names = [cell.strip() for cell in rows[0].cells]
+    is_wide = not all(names[1:]) or any(a == b for a, b in pairwise(names))
+    return 2 if is_wide and rows[2:] and _is_header(rows[1].cells) else 1
 
 
 def _sections(rows: list[_Row], text: str, chunk_size: int, *titles: str) -> Iterator[Section]:
     """Yield groups of as many rows as a passage may hold, below the header; titles may stand above it."""
     place = next((i for i, row in enumerate(rows) if len(row.cells) > 1), len(rows))
-    head, below = "", 0
-    if place + 1 < len(rows) and _is_header(rows[place].cells):
-        head = text[rows[place].start : rows[place].end]
-        is_shown = Splitter(chunk_size=chunk_size).shows_header(len(head))
-        head, below = (head, place + 1) if is_shown else ("", 0)
-    groups = [rows[: below - 1]] if below > 1 else []
+    depth = _header_of(rows[place:])
+    head = text[rows[place].start : rows[place + depth - 1].end] if depth else ""
+    if not (head and Splitter(chunk_size=chunk_size).shows_header(len(head))):
+        head, place, depth = "", 0, 0
+    groups = [rows[:place]] if place else []
     room = max(chunk_size - len(head) - 1, 1)
-    for row in rows[below:]:
-        if len(groups) > (below > 1) and row.end - groups[-1][0].start <= room:
+    for row in rows[place + depth :]:
+        if len(groups) > bool(place) and row.end - groups[-1][0].start <= room:
             groups[-1].append(row)
         else:
             groups.append([row])
     for number, group in enumerate(groups):
         first, last = group[0].number, group[-1].number
         label = f"row {first}" if first == last else f"rows {first}-{last}"
-        above = head if number or below <= 1 else ""
+        above = head if number or not place else ""
         start, end = group[0].start, group[-1].end
         yield Section(start=start, end=end, titles=titles, part=label, head=above, kind="table")
 
@@ -137,9 +150,7 @@ def read_sheets(path: str, data: bytes, chunk_size: int) -> Document:
             detail = f"{total:,} rows; the first {most:,} are read"
             skipped.append(Skipped(where=f"{path}:{name}", reason="huge", detail=detail))
         sections += _sections(rows, written.getvalue(), chunk_size, name)
-    if unsaved := _unsaved_formulas(data):
-        detail = f"{unsaved} formulas without a stored value: open and save it in a spreadsheet program"
-        skipped.append(Skipped(where=path, reason="no value", detail=detail))
+    skipped += [Skipped(where=path, reason="no value", detail=told) for told in _without_value(data)]
     if not sections and not skipped:
         raise SkippedError("empty", "no cell has a value")
     text = written.getvalue()
@@ -154,7 +165,8 @@ def _filled_rows(sheet: Any, most: int) -> Iterator[tuple[int, list[str]]]:
     for (top, start), (end, stop) in sheet.merged_cell_ranges or ():
         said = rows[top][start] if top < len(rows) and start < len(rows[top]) else ""
         for cells in rows[top : end + 1] if said else ():
-            cells[start : stop + 1] = [cell or said for cell in cells[start : stop + 1]]
+            last = stop if any(cells[:start] + cells[stop + 1 :]) else start  # alone it is said once
+            cells[start : last + 1] = [cell or said for cell in cells[start : last + 1]]
     for number, cells in enumerate(rows, 1):
         while cells and not cells[-1]:
             cells.pop()
@@ -175,11 +187,15 @@ def _shown(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
-def _unsaved_formulas(data: bytes) -> int:
-    """Return how many cells of a workbook have a formula that no program has computed."""
-    if not zipfile.is_zipfile(io.BytesIO(data)):
-        return 0
+def _without_value(data: bytes) -> Iterator[str]:
+    """Yield how many cells of a workbook have a formula that nothing has computed, and how many an error."""
+    if not data.startswith(PACKED):
+        return
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         entries = [e for e in packed.infolist() if re.match(r"xl/worksheets/[^/]+\.xml$", e.filename)]
-        read = (packed.read(entry) for entry in entries if entry.file_size <= _LARGEST_PART)
-        return sum(len(_UNSAVED.findall(part)) for part in read)
+        parts = (packed.read(entry) for entry in entries if entry.file_size <= _LARGEST_PART)
+        counts = [(len(_UNSAVED.findall(part)), len(_ERROR.findall(part))) for part in parts]
+    if unsaved := sum(count for count, _ in counts):
+        yield f"{unsaved} formulas without a stored value: open and save it in a spreadsheet program"
+    if errors := sum(count for _, count in counts):
+        yield f"{errors} cells with an error, as #REF! or #N/A"
