@@ -22,6 +22,11 @@ from langchain_context_engine.ingest.report import Skipped
 from langchain_context_engine.ingest.split import Span, Splitter
 
 _WORD = re.compile(r"\w")
+# What names the heading below it, in AsciiDoc, reStructuredText, MyST and Markdown: it belongs to that.
+_LABEL = re.compile(
+    r"[ \t]*(?:\[[\[#.][^\n]{1,200}\]|\.\. _[^\n]{1,200}:|\([\w.:-]{1,100}\)="
+    r"|<a (?:id|name)=[^<>\n]{1,200}>(?:</a>)?)[ \t\r]*"
+)
 # What stands beside tests is their input; a document there is still written for people.
 _OF_PROGRAMS = frozenset({"settings", "table"})
 
@@ -115,7 +120,8 @@ def sections_under(
     start, body_start = 0, silent
     titles: tuple[str, ...] = ()
     outermost = min((h.level for h in headings if is_dated_release(h.title)), default=0)
-    for heading in headings:
+    for given in headings:
+        heading = replace(given, start=_with_labels(text, given.start, body_start))
         is_release = outermost < heading.level and outermost and is_dated_release(heading.title)
         level = outermost if is_release else heading.level
         if (trail and level <= trail[-1].level) or text[body_start : heading.start].strip():
@@ -126,6 +132,17 @@ def sections_under(
         body_start = heading.end
     found.append(Section(start=start, end=len(text), titles=titles, **common))
     return tuple(found)
+
+
+def _with_labels(text: str, start: int, floor: int) -> int:
+    """Return where the labels above a heading begin, not before a place; its own start where it has none."""
+    found = start
+    while start > floor:
+        line = text.rfind("\n", 0, start - 1) + 1
+        if line < floor or ((said := text[line : start - 1]).strip() and not _LABEL.fullmatch(said)):
+            break
+        found, start = (line if said.strip() else found), line
+    return found
 
 
 def document_records(

@@ -14,8 +14,14 @@ Span = tuple[int, int]
 """Half-open character offsets."""
 
 _NON_SPACE = re.compile(r"\S")
-# From the best place to break to the worst: a blank line, a line, the end of a sentence, a word.
-_BREAKS = ("\n\n", "\n", ". ", "。", " ")
+# From the best place to break to the worst: a blank line, an entry of a list, a line that ends a sentence,
+# a line, the end of a sentence, a word.
+_BREAKS = tuple(
+    map(
+        re.compile,
+        (r"\n\n", r"\n(?=[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t])", r"[.!?:;。]\n", r"\n", r"\. |。", " "),
+    )
+)
 # A table's header that takes more than this part of a passage is not shown again.
 _HEADER_SHARE = 3
 
@@ -100,8 +106,10 @@ def _end(text: str, span: Span, *, is_code: bool) -> int:
     floor = start + (limit - start) // 2
     if is_code and (line := _outermost_line(text, floor, limit)):
         return line
-    ends = (found + len(mark) for mark in _BREAKS if (found := text.rfind(mark, floor, limit)) >= 0)
-    return next(ends, limit)
+    for mark in _BREAKS:
+        if ends := [found.end() for found in mark.finditer(text, floor, limit)]:
+            return ends[-1]
+    return limit
 
 
 def check_number(name: str, value: object, least: int) -> int:

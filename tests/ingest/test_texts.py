@@ -11,7 +11,7 @@ from docutils.parsers.rst import Parser
 from docutils.utils import new_document
 
 from langchain_context_engine.ingest.readers.markup import titled_lines
-from tests.document_builders import read, records, text, trails
+from tests.document_builders import read, records, text, texts, trails
 
 
 def test_a_line_that_begins_with_inline_code_of_three_backticks_opens_no_fence():
@@ -273,6 +273,44 @@ def docutils_titles(text):
 )
 def test_titles_of_restructured_text_are_those_that_docutils_finds(text):
     assert [h.title for h in titled_lines(text)] == docutils_titles(text)
+
+
+def test_what_restructured_text_describes_thing_by_thing_is_a_section_each():
+    written = (
+        "Queue\n=====\n\n.. py:class:: Queue(name='q')\n\n   Holds tasks.\n\n   .. py:method:: push(task)\n\n"
+        "      Adds one.\n\n   .. py:method:: pop()\n\n      .. note:: It waits.\n\nAfter all of them.\n"
+    )
+    assert trails("a.rst", written) == [
+        "Queue › Queue",
+        "Queue › Queue › push",
+        "Queue › Queue › pop",
+        "Queue",
+    ]
+    assert text("a.rst", written).count("It waits.") == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "label"),
+    [("a.adoc", "[[kinds]]"), ("a.adoc", "[#122]"), ("a.rst", ".. _kinds:"), ("a.md", '<a id="kinds"></a>')],
+)
+def test_what_names_a_heading_belongs_to_what_stands_below_it(path, label):
+    titles = ("First\n=====", "Second\n======") if path == "a.rst" else ("# First", "# Second")
+    first, second = texts(path, f"{titles[0]}\n\nIt rains.\n\n{label}\n\n{titles[1]}\n\nIt snows.\n")
+    assert label not in first
+    assert second.startswith(label)
+
+
+def test_a_title_of_asciidoc_is_read_without_the_values_that_it_names():
+    assert trails("a.adoc", "== 417 Failed {rfc-417} {do-not-use}\n\nx\n\n== {must} log\n\ny\n") == [
+        "417 Failed",
+        "must log",
+    ]
+
+
+def test_a_long_list_is_cut_between_its_entries():
+    entry = "- The {} berth is paid for by the month,\n  in advance, and kept for a year.\n"
+    written = "".join(entry.format(number) for number in range(40))
+    assert all(each.startswith("- The") for each in texts("a.md", written, chunk_size=300))
 
 
 def test_nothing_that_restructured_text_names_is_read(tmp_path):

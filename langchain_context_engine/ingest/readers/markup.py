@@ -6,6 +6,7 @@ import re
 import string
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from langchain_context_engine.ingest.changelog import is_changelog, is_dated_release, is_unreleased
 from langchain_context_engine.ingest.readers.markdown import read_markdown
@@ -82,6 +83,8 @@ _UNSEEN = re.compile(r"\\(?:label|index|footnote|thanks|cite\w{0,10})(?:\[[^\]]{
 _PLAIN_TWIN = re.compile(r"\\texorpdfstring\{[^{}]{0,200}\}\{([^{}]{0,200})\}")
 _NAMED = re.compile(r"\b[A-Z]<{1,4} ?([^<>\n]{1,200}) ?>{1,4}|@\w{1,20}\{([^{}]{0,200})\}")
 _COMMAND = re.compile(r"\\[A-Za-z]{1,40}\*?[ \t]?|[{}$\\]")
+# A value that is kept elsewhere, in AsciiDoc: its name is read only where a title is nothing else.
+_ATTRIBUTE = re.compile(r"(?<=\S)[ \t]+\{[\w-]{1,60}\}")
 _LABELS = re.compile(r"(?:(?:\.\. [_:][^\n]*|[ \t]*)\n)*")
 _POD_WORDS = re.compile(r"^(?:=head|[^=\s])", re.MULTILINE)
 
@@ -109,6 +112,7 @@ def _marked_lines(form: _Form, text: str) -> Iterator[Heading]:
             block = form.end.format(opened[1])
         elif found := form.heading.match(line):
             title = _NAMED.sub(r"\1\2", _UNSEEN.sub("", _PLAIN_TWIN.sub(r"\1", found[2])))
+            title = _ATTRIBUTE.sub("", title) if form is FORMS["asciidoc"] else title
             title = " ".join(_COMMAND.sub("", title).replace("~", " ").rstrip("=# \t").split())
             if title:
                 yield Heading(level=form.level(found[1]), title=title, start=start, end=end)
@@ -120,7 +124,35 @@ def read_restructured(path: str, text: str, chunk_size: int) -> Document:
     del path, chunk_size
     labels = _LABELS.match(text)
     silent = labels.end() if labels else 0
-    return Document(text=text, sections=sections_under(text, titled_lines(text), silent=silent))
+    headings = sorted([*titled_lines(text), *described(text)], key=attrgetter("start", "level"))
+    return Document(text=text, sections=sections_under(text, headings, silent=silent))
+
+
+# What describes one thing of a program, as Sphinx writes it: a heading of what is indented below.
+_DESCRIBED = re.compile(
+    r"([ \t]*)\.\. (?:[a-z]{1,5}:)?(?:module|class|exception|function|method|classmethod|staticmethod"
+    r"|attribute|property|data|decorator|decoratormethod|macro|struct|enum|type|var|member|option|confval"
+    r"|envvar|setting|directive|role)::[ \t]+([^\n(]{1,200}?)[ \t]*(?:\(.*|=.*|->.*)?$"
+)
+_BELOW_ALL = 100
+
+
+def described(text: str) -> Iterator[Heading]:
+    """Yield a heading for each thing that reStructuredText describes, and an untitled one where that ends."""
+    start, inside = 0, list[int]()
+    for line in text.split("\n"):
+        end = min(start + len(line) + 1, len(text))
+        indent = len(line) - len(line.lstrip())
+        if line.strip():
+            found = _DESCRIBED.match(line)
+            closed = [depth for depth in inside if depth >= indent]
+            inside = [depth for depth in inside if depth < indent]
+            if found:
+                inside.append(indent)
+                yield Heading(level=_BELOW_ALL + indent, title=found[2].strip(), start=start, end=end)
+            elif closed:
+                yield Heading(level=_BELOW_ALL + min(closed), title="", start=start, end=start)
+        start = end
 
 
 def titled_lines(text: str) -> list[Heading]:
