@@ -19,7 +19,7 @@ SHOWN = ("All", "In the context", "Near misses", "Left out")
 """What rows can be narrowed to: near misses lacked nothing but room."""
 
 RANKED_COLUMNS: Sequence[Column] = (
-    {"name": "place", "label": "#", "kind": "number", "width": 34, "narrow": True},
+    {"name": "place", "label": "#", "kind": "number", "width": 46, "narrow": True},
     {"name": "where", "label": "Place", "kind": "place", "width": 212},
     {"name": "fate", "label": "Fate", "kind": "fate", "width": 126, "narrow": True},
     {"name": "score", "label": "Score", "kind": "number", "width": 52},

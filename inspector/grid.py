@@ -98,7 +98,13 @@ def draw(
         raise ValueError(f"ids of a table's rows must differ, got {sorted(ids)!r:.200}")
     seen: dict[str, int] = st.session_state.setdefault(f"{key}-seen", {})
     data = {
-        "columns": list(columns),
+        # A column that says nothing has no room.
+        "columns": [
+            column
+            for column in columns
+            if column.get("kind") == "tick"
+            or any(row["cells"].get(column["name"]) for row in rows if "cells" in row)
+        ],
         "rows": list(rows),
         "label": label,
         "height": height,

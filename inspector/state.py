@@ -6,7 +6,8 @@ for the process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ import streamlit as st
 
 from inspector import opening
 from inspector.opening import Settings
-from langchain_context_engine import ConfigError, Context
+from langchain_context_engine import ConfigError, Context, Journal
 from langchain_context_engine.models.types import Ranked
 from langchain_context_engine.search.stores import open_client
 from langchain_context_engine.trace.explain import Row, rows
@@ -42,6 +43,19 @@ def settings() -> Settings:
     return Settings.from_environment()
 
 
+@contextmanager
+def writing() -> Iterator[Journal]:
+    """Open the journal to be written to.
+
+    Raises:
+        ConfigError: There is none, or it cannot be written.
+    """
+    with opening.journal_of(settings(), read_only=False) as journal:
+        if journal is None:
+            raise ConfigError(f"there is no journal {settings().journal or ''}")
+        yield journal
+
+
 def go(page: str, **address: Any) -> None:
     """Go to a page by its name, with what its address then says."""
     st.switch_page(st.session_state["pages"][page], query_params=address)
@@ -60,6 +74,13 @@ def follow_address() -> None:
     if "trace" not in session and settings().trace is not None:
         session["trace"] = opening.FILE
     name = session["written"] = session.get("trace")
+    if session.get("drawn") != name:
+        session["drawn"] = name
+        for key in ("candidate", "reading", "side"):
+            session.pop(key, None)
+            session.pop(f"log-{key}", None)
+        if "find" in session:
+            session["find"] = ""
     if name and asked != name:
         st.query_params["trace"] = name
 
@@ -74,9 +95,9 @@ def one_of(key: str, options: Sequence[str], label: str, **given: Any) -> str:
     return str(chosen or options[0])
 
 
-def whether(key: str, label: str, told: str | None = None) -> bool:
-    """Draw a switch, off at first, and return whether it is on; `told` is what it says on hover."""
-    return bool(st.toggle(label, key=key, help=told, **BOUND))
+def whether(key: str, label: str, told: str | None = None, *, value: bool = False) -> bool:
+    """Draw a switch and return whether it is on; `told` is what it says on hover."""
+    return bool(st.toggle(label, value, key=key, help=told, **BOUND))
 
 
 def search_field(key: str, label: str, shown: str, **given: Any) -> str:
@@ -103,13 +124,8 @@ def picked(key: str, options: Collection[str]) -> str:
 
 
 def look_at(name: str) -> None:
-    """Look at a trace from now on; what was chosen and searched in another is forgotten."""
+    """Look at a trace from now on; what was chosen and searched in another is forgotten when it is drawn."""
     if st.session_state.get("trace") != name:
-        for key in ("candidate", "reading", "side"):
-            st.session_state.pop(key, None)
-            st.session_state.pop(f"log-{key}", None)
-        if "find" in st.session_state:
-            st.session_state["find"] = ""
         st.session_state["looked-before"] = st.session_state.get("trace")
         st.session_state["trace"] = name
 
@@ -121,14 +137,14 @@ def open_page(name: str, page: str = "explain", **address: Any) -> None:
     go(page, trace=name, **address)
 
 
-def add(name: str, context: Context) -> None:
+def add(name: str, context: Context, **address: Any) -> None:
     """Keep a trace that this session opened or asked, and look at it; the oldest makes way."""
     opened = st.session_state.setdefault("opened", {})
     opened.pop(name, None)
     opened[name] = context
     while len(opened) > _OPENED:
         del opened[next(iter(opened))]
-    open_page(name)
+    open_page(name, **address)
 
 
 def known_names() -> list[str]:

@@ -71,11 +71,10 @@ def new_set() -> None:
             if len(traces) < len(ticked):
                 told = f"{len(ticked)} traces were chosen, of {wording.counted(len(traces), 'question')}"
                 st.session_state["set-note"] = f"{told}: a set holds each question once."
-            with opening.journal_of(state.settings(), read_only=False) as journal:
-                if journal is not None:
-                    name = (st.session_state["set-name"] or "").strip()
-                    journal.keep_set(name, traces)
-                    st.session_state["set"] = name
+            with state.writing() as journal:
+                name = (st.session_state["set-name"] or "").strip()
+                journal.keep_set(name, traces)
+                st.session_state["set"] = name
 
     if not ticked:
         st.caption("Questions that are ticked on the Traces page can be kept as a set of their own.")

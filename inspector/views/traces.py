@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, time, tzinfo
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, time, tzinfo
 from typing import Any
 
 import streamlit as st
@@ -25,7 +25,11 @@ KINDS: dict[str, dict[str, Any]] = {
     "Failed": {"status": "failed"},
     "Cut": {"is_cut": True},
     "Slow": {"is_slow": True},
+    "Noted": {"is_noted": True},
 }
+DAYS = ("since", "until")
+FILTERS = ("q", *DAYS, "only", "sorted")
+"""What a saved view keeps of the list."""
 COLUMNS: Sequence[grid.Column] = (
     {"name": "tick", "label": "Compare", "kind": "tick", "width": 66, "narrow": True},
     {"name": "time", "label": "Asked", "width": 158, "sorts": True},
@@ -39,6 +43,7 @@ COLUMNS: Sequence[grid.Column] = (
     {"name": "used", "label": "Budget used", "kind": "share", "width": 112, "sorts": True},
     {"name": "milliseconds", "label": "ms", "kind": "number", "width": 60, "sorts": True},
     {"name": "warnings", "label": "Warnings", "kind": "number", "width": 84, "sorts": True},
+    {"name": "note", "label": "Note", "width": 170},
 )
 SORTS = [f"{sign}{column['name']}" for column in COLUMNS if column.get("sorts") for sign in ("", "-")]
 """By what the list can be sorted: falling, and with a sign before it rising; the newest come first."""
@@ -83,21 +88,55 @@ def look_again() -> None:
 
 def recorded(total: int) -> None:
     """Draw the filters and the table of a journal."""
-    search, first, last, live = st.columns([50, 17, 17, 16], vertical_alignment="bottom")
+    search, first, last = st.columns([66, 17, 17], vertical_alignment="bottom")
     with search:
         state.search_field(
-            "q", "Search", "words of the question, in any order, or a source", on_change=first_page
+            "q", "Search", "words of the question, a passage, an id, a source, a note", on_change=first_page
         )
     for column, key, label in ((first, "since", "From"), (last, "until", "To")):
         column.date_input(
             label, value=None, key=key, format="YYYY-MM-DD", on_change=first_page, **state.BOUND
         )
-    with live:
-        is_live = whether("live", "Live tail", f"Looks for new questions every {EVERY}, and marks them.")
-    if not is_live:
-        st.session_state["live-since"] = datetime.now(tz=UTC)
-    one_of("only", list(KINDS), "Only", on_change=first_page)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        one_of("only", list(KINDS), "Only", on_change=first_page)
+        is_live = whether(
+            "live", "Live", f"Looks for new questions every {EVERY}, and marks them.", value=True
+        )
+        views()
+    st.session_state.setdefault("live-since", datetime.now(tz=UTC))
     cards.part(listing, total, is_live, every=EVERY if is_live else None)
+
+
+def views() -> None:
+    """Draw the views that were saved: one is chosen, or the present one is given a name."""
+    session = st.session_state
+    with opening.journal_of(state.settings()) as journal:
+        kept = journal.views() if journal is not None else {}
+
+    def take() -> None:
+        """Show a saved view; what no view is called yet becomes the name of this one."""
+        name = session["view"]
+        if name in kept:
+            days = {key: date.fromisoformat(kept[name][key]) if key in kept[name] else None for key in DAYS}
+            session.update({"q": "", "only": "All", "sorted": SORTS[0], **kept[name], **days})
+            first_page()
+        elif name:
+            keep(name, {key: str(session[key]) for key in FILTERS if session.get(key)})
+
+    def keep(name: str, filters: Mapping[str, str]) -> None:
+        with cards.kept_guard("Give the view a name, and check that the journal can be written."):
+            with state.writing() as journal:
+                journal.keep_view(name, filters)
+            session["view"] = name if filters else None
+
+    chosen = st.selectbox(
+        "Saved views", list(kept), index=None, key="view", on_change=take, accept_new_options=True, width=300,
+        placeholder="saved views: choose, or name this", label_visibility="collapsed",
+    )  # fmt: skip
+    if chosen in kept:
+        st.button(
+            "Forget it", on_click=keep, args=(chosen, {}), type="tertiary", help="The view, not its answers."
+        )
 
 
 def first_page() -> None:
@@ -172,7 +211,7 @@ def table(traces: list[TraceRow], sort: str, is_live: bool, *, has_pages: bool) 
         st.session_state["sorted"] = f"{'-' if ascending else ''}{column}"
         first_page()
 
-    since = st.session_state.get("live-since") if is_live else None
+    since = st.session_state["live-since"] if is_live else None
     grid.draw(
         "traces",
         COLUMNS,
@@ -210,6 +249,7 @@ def trace_rows(traces: Iterable[TraceRow], zone: tzinfo, since: datetime | None 
             "used": None if share is None else (min(1.0, share), wording.share(share)),
             "milliseconds": wording.number(trace.milliseconds),
             "warnings": wording.number(trace.warnings) if trace.warnings else "",
+            "note": wording.noted(trace.tags, trace.note),
         }
         rows.append({"id": trace.id, "label": one_line(trace.query, 60), "cells": cells})
     return rows

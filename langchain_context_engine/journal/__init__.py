@@ -127,10 +127,10 @@ class Journal:
             search: Words that the trace holds, in any order, each perhaps a part of one, whatever their case
                 and accents: of the question, the sources that were asked, the warnings, the ids and names of
                 candidates, the passages' texts, a model's answer, a note and its tags.
-            **conditions: `sort` (time, question, used, or a figure of `TraceRow`), `ascending`; `status`,
-                `scope` (a digest), `query` (exactly), `since`, `until`, `after` (a row's number), `is_bare`
+            **conditions: `sort` (time, question, used, or a figure of `TraceRow`), `ascending`; `id`,
+                `status`, `scope` (a digest), `query` (exactly), `since`, `until`, `after` (a row's number), `is_bare`
                 (nothing kept), `is_cut` (a passage in part), `is_slow` (among the slowest twentieth, of the
-                scope where one is given).
+                scope where one is given), `is_noted` (it has a note or tags).
 
         Raises:
             ConfigError: A condition is unknown, or traces are not sorted by that.

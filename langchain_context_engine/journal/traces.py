@@ -47,9 +47,10 @@ _SLOW = """milliseconds >= (
     LIMIT 1 OFFSET (SELECT count(*) / 20 FROM traces WHERE :scope IS NULL OR scope = :scope)
 )"""
 _CONDITIONS = {
-    "status": "status = :status", "scope": "scope = :scope", "query": "query = :query",
+    "id": "id = :id", "status": "status = :status", "scope": "scope = :scope", "query": "query = :query",
     "since": "at >= :since", "until": "at <= :until", "after": "number > :after",
     "is_bare": "kept = 0", "is_cut": "cut > 0", "is_slow": _SLOW,
+    "is_noted": "note || tags != '[]'",
 }  # fmt: skip
 _HOLDS = "id IN (SELECT trace FROM words WHERE instr(words, {}) > 0)"
 _LEVEL = 3  # zlib's: twice as fast as its default for a twentieth more bytes

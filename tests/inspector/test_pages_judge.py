@@ -129,7 +129,7 @@ def test_all_judged_questions_are_told_worst_first_and_against_what_was_tried_la
     at.slider(key="budget").set_value(100).run()
     go_on(at, "sets")
     assert cells(at, "set-figures", "try")[1].startswith("try 1: budget: 100")
-    assert "change" in {column["name"] for column in grids(at)["judged"]["columns"]}
+    assert "verdict" in {column["name"] for column in grids(at)["judged"]["columns"]}
 
 
 def brought(data):
