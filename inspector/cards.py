@@ -7,7 +7,7 @@ A text that came from a record, a question or an error is drawn by `st.text`, `s
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import tzinfo
 from html import escape
@@ -147,9 +147,9 @@ def download(label: str, data: bytes, file_name: str, mime: str = "text/plain", 
     st.download_button(label, data, file_name, mime, on_click="ignore", **options)
 
 
-def table(rows: Sequence[Mapping[str, Any]], **columns: Any) -> None:
+def table(rows: Any) -> None:
     """Draw a table that is only read; it sorts, and saves itself as CSV."""
-    st.dataframe(list(rows), hide_index=True, column_config=columns or None)
+    st.dataframe(rows, hide_index=True)
 
 
 def fate_html(fate: str, more: str = "") -> str:

@@ -42,30 +42,11 @@ def show() -> None:
             with body:
                 cards.part(grade, opened)
     if not is_grading:
-        waiting()
         exchange()
-
-
-def waiting() -> None:
-    """Say which grades are not saved, and offer to try again."""
-    count = grading.unsaved()
-    if not count:
-        return
-
-    def again() -> None:
-        with cards.kept_guard("The grades are still kept here, unsaved."):
-            grading.save()
-
-    with st.container(border=True, horizontal=True, vertical_alignment="center"):
-        told = wording.counted(count, "grade is", "grades are")
-        st.text(f"{told} kept here, unsaved: the journal took none.")
-        st.button("Save again", key="save-again", on_click=again)
 
 
 def grade(opened: Opened) -> None:
     """Draw the candidates to grade, and the one that is read."""
-    # Here, where a grade is given: the page around is not drawn again for it.
-    waiting()
     context, rows = opened.context, state.rows_of(opened)
     query = context.request.query
     if not rows:
@@ -84,7 +65,8 @@ def grade(opened: Opened) -> None:
     with blind:
         is_blind = state.whether("blind", "Blind", "Hides rank, fate and the grades of others.")
     on.button("Next question", key="next", on_click=next_question, help="One that nobody judged.")
-    everyone, own = grading.everyone(query), grading.own_grades(query)
+    everyone = grading.everyone(query)
+    own = {j.key: j.grade for j in everyone if j.rater == grading.rater()}
     told = f"Judged: {len(own)} of {len(rows)}"
     figures_line(quality(context, rows, grading.grades_of(query)), told, "keys: 0–3 grade, J K walk")
     if told := agreement_told(query):
@@ -142,9 +124,9 @@ def next_question() -> None:
 
 
 def give(query: str, key: Key, value: int | None) -> None:
-    """Grade a candidate; what the journal does not take is kept and said to be unsaved."""
-    with cards.kept_guard(grading.UNSAVED):
-        grading.give(query, key, value)
+    """Grade a candidate; what the journal does not take is said."""
+    with cards.kept_guard("The grade was not kept. Give it again when the journal can be written."):
+        grading.give([(query, key, "", value)])
 
 
 def figures_line(now: Quality, *more: str) -> None:
@@ -164,11 +146,12 @@ def exchange() -> None:
         'Import JSON Lines: {"query", "source", "id", "grade", "rater"}', type=["jsonl", "json"]
     )
     if file is not None and st.button("Take these judgments in", key="take-in"):
-        with cards.guard("What was not taken in is kept here and said to be unsaved."):
-            taken = grading.take_in(read_judgments(file.getvalue()))
+        with cards.guard("None of them was taken in."):
+            taken = read_judgments(file.getvalue())
             if not taken:
                 raise ConfigError("the file holds no judgment")
-            st.success(f"{taken} judgments were taken in.")
+            grading.give(taken)
+            st.success(f"{len(taken)} judgments were taken in.")
     # Counted after what was taken in.
     judgments = grading.everyone()
     questions = wording.counted(len({judgment.query for judgment in judgments}), "question")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -12,13 +13,8 @@ from inspector import cards, grading, grid, opening, state, wording
 from inspector.state import Opened
 from inspector.views.tune import open_with
 from langchain_context_engine import ConfigError, Context
-from langchain_context_engine.evaluation.quality import (
-    Grades,
-    SetFigures,
-    Tried,
-    figures_of,
-    try_settings,
-)
+from langchain_context_engine.evaluation.metrics import mean
+from langchain_context_engine.evaluation.quality import Grades, Tried, try_settings, verdict
 
 if TYPE_CHECKING:
     from langchain_context_engine.evaluation.tune import Tuning
@@ -116,7 +112,7 @@ def figures(
     chosen = str(st.session_state.get("set-try"))
     chosen = chosen if chosen in results else list(results)[-1]
     grid.draw(
-        "set-figures", COLUMNS, [_row(label, figures_of(before, found)) for label, found in results.items()],
+        "set-figures", COLUMNS, [_row(label, before, found) for label, found in results.items()],
         label="One line of figures a try.", height=240, chosen=chosen,
         on_choose=lambda label: st.session_state.update({"set-try": label}),
     )  # fmt: skip
@@ -207,15 +203,17 @@ def suggested(learned: Tuning, trace: str) -> None:
         open_with(Opened(trace, state.open_named(trace)), {"weights": learned.learned})
 
 
-def _row(label: str, found: SetFigures) -> grid.GridRow:
+def _row(label: str, before: list[Tried], after: list[Tried]) -> grid.GridRow:
+    was = {one.query: one.quality for one in before}
+    became = Counter(verdict(was[one.query], one.quality) for one in after if one.query in was)
     cells = {
         "try": label,
-        "recall": wording.share(found.recall),
-        "ndcg": wording.ratio(found.ndcg),
-        "tokens": wording.number(found.tokens),
-        "ms": wording.number(found.milliseconds),
-        "shared": wording.share(found.shared),
-        "gained": str(len(found.gained)),
-        "lost": str(len(found.lost)),
+        "recall": wording.share(mean(one.quality.recall for one in after)),
+        "ndcg": wording.ratio(mean(one.quality.ndcg for one in after)),
+        "tokens": wording.number(mean(float(one.tokens) for one in after)),
+        "ms": wording.number(mean(one.milliseconds for one in after)),
+        "shared": wording.share(mean(one.shared for one in after)),
+        "gained": str(became["better"]),
+        "lost": str(became["regression"]),
     }
     return {"id": label, "cells": cells}

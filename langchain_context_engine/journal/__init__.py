@@ -128,9 +128,9 @@ class Journal:
                 and accents: of the question, the sources that were asked, the warnings, the ids and names of
                 candidates, the passages' texts, a model's answer, a note and its tags.
             **conditions: `sort` (time, question, used, or a figure of `TraceRow`), `ascending`; `id`,
-                `status`, `scope` (a digest), `query` (exactly), `since`, `until`, `after` (a row's number), `is_bare`
-                (nothing kept), `is_cut` (a passage in part), `is_slow` (among the slowest twentieth, of the
-                scope where one is given), `is_noted` (it has a note or tags).
+                `status`, `scope` (a digest), `query` (exactly), `since`, `until`, `after` (a row's number),
+                `is_bare` (nothing kept), `is_cut` (a passage in part), `is_slow` (among the slowest
+                twentieth, of the scope where one is given), `is_noted` (it has a note or tags).
 
         Raises:
             ConfigError: A condition is unknown, or traces are not sorted by that.
@@ -281,8 +281,26 @@ class Journal:
         Raises:
             ConfigError: The grade is none.
         """
-        checked = None if grade is None else check_grade(grade)
-        self._keep(_JUDGE, [(clean_text(query), *_clean(key), clean_text(rater), checked, time.time())])
+        self.judge_all([(query, key, rater, grade)])
+
+    def judge_all(self, judgments: Iterable[tuple[str, Key, str, int | None]]) -> None:
+        """Do so with several (question, candidate, rater, grade) at once: all of them are kept, or none.
+
+        Raises:
+            ConfigError: A grade is none.
+        """
+        at = time.time()
+        rows = [
+            (
+                clean_text(query),
+                *_clean(key),
+                clean_text(rater),
+                None if grade is None else check_grade(grade),
+                at,
+            )
+            for query, key, rater, grade in judgments
+        ]
+        self._keep(_JUDGE, rows)
 
     def judgments(self, query: str | None = None) -> list[Judgment]:
         """Return all judgments, or those of one question, by question, source, id and rater."""
