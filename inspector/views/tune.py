@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import streamlit as st
 
@@ -42,10 +42,14 @@ LABELS = {
     "dedupe_rules": "Rules of duplicates",
     "diversity": "Diversity",
 }
-TEXT_HEIGHT, LINE_HEIGHT = 96, 24
+BOUNDS: Mapping[str, tuple[float, float, float]] = {
+    WEIGHT: (0, 1, 0.01), SHARE: (0, 5, 0.25), PART: (0, 10, 0.1), "budget": (0, 0, 1), "reserve": (0, 0, 1),
+    "k": (0, 50, 1), "item_cap": (1, FULL, 1), "source_cap": (1, FULL, 1), "threshold": (50, FULL, 1),
+    "min_score": (0, 1, 0.01),
+}  # fmt: skip
+"""Of a knob that is a number, or a kind of them: least, most (0: where everything would fit), step."""
 
-Limits = tuple[float, float, float]
-"""Least, most, step."""
+TEXT_HEIGHT, LINE_HEIGHT, MOST_LINES = 96, 24, 24
 
 
 class Try(NamedTuple):
@@ -133,34 +137,10 @@ def bench(opened: Opened) -> None:
                 side_by_side(sides, {"A": before, "B": context}, "A is as recorded, B as turned.")
         if texts.open:
             with texts:
-                both_texts(before, context, difference)
+                text_difference(difference)
         history(opened, tries)
         copy(changed, sides, {"A": before, "B": context})
         collections.again(opened, changed)
-
-
-def limits(context: Context, recorded: Knobs) -> dict[str, Limits]:
-    """Return where each knob that is a number begins and ends, and its step."""
-    most = tuning.largest_budget(context)
-    kinds = {WEIGHT: (0, 1, 0.01), SHARE: (0, 5, 0.25), PART: (0, 10, 0.1)}
-    found: dict[str, Limits] = {
-        name: bounds for name in recorded for kind, bounds in kinds.items() if name.startswith(kind)
-    }
-    found |= {
-        "budget": (0, most, 1),
-        "reserve": (0, most, 1),
-        "k": (0, 50, 1),
-        "item_cap": (1, FULL, 1),
-        "source_cap": (1, FULL, 1),
-        "threshold": (50, FULL, 1),
-        "min_score": (0, 1, 0.01),
-    }
-    # Whatever was recorded, or is to be tried, can be shown.
-    shown = {name: (recorded[name], st.session_state.get(name, recorded[name])) for name in found}
-    return {
-        name: (min(least, *shown[name]), max(end, *shown[name]), step)
-        for name, (least, end, step) in found.items()
-    }
 
 
 def draw_knobs(opened: Opened, recorded: Knobs) -> None:
@@ -169,13 +149,17 @@ def draw_knobs(opened: Opened, recorded: Knobs) -> None:
     if session.get("knobs-of") not in {None, opened.name}:
         turn_to(opened.name, recorded)
     session["knobs-of"] = opened.name
-    bounds = limits(opened.context, recorded)
+    largest = tuning.largest_budget(opened.context)
 
     def knob(name: str) -> None:
         label, value = plain(LABELS.get(name) or name.partition("_")[2]), recorded[name]
-        if name in bounds:
-            least, most, step = (type(value)(bound) for bound in bounds[name])
-            st.slider(label, least, most, value, step=step, key=name, **state.BOUND)
+        bounds = BOUNDS.get(name) or BOUNDS.get(name.partition("_")[0] + "_")
+        if bounds:
+            # Whatever was recorded, or is to be tried, can be shown.
+            shown, (least, most, step) = (value, session.get(name, value)), bounds
+            least, most = min(least, *shown), max(most or largest, *shown)
+            of = type(value)
+            st.slider(label, of(least), of(most), value, step=of(step), key=name, **state.BOUND)
         else:
             options = tuning.choices(name, value)
             st.selectbox(label, options, options.index(value), key=name, **state.BOUND)
@@ -291,14 +275,12 @@ def save(columns: Mapping[str, list[Row]], contexts: Mapping[str, Context]) -> N
     cards.download("Candidates as CSV", cells, name, "text/csv")
 
 
-def both_texts(old: Context, new: Context, difference: Diff) -> None:
-    """Draw the text before and after, and their difference."""
-    if difference.lines:
-        st.caption("The difference")
-        st.code("\n".join(difference.lines[2:]), language="diff", wrap_lines=True)
-    for column, name, context in zip(st.columns(2), ("As recorded", "As turned"), (old, new), strict=True):
-        column.caption(name)
-        column.code(context.text or "(empty)", language=None, wrap_lines=True, height=420)
+def text_difference(difference: Diff) -> None:
+    """Draw how two texts differ, line by line."""
+    # Without its first two lines, which name files that there are not.
+    lines = difference.lines[2:]
+    height: int | Literal["content"] = 520 if len(lines) > MOST_LINES else "content"
+    st.code("\n".join(lines) or "The texts are equal.", language="diff", wrap_lines=True, height=height)
 
 
 def history_keys(opened: Opened, recorded: Knobs, *, is_turned: bool) -> None:

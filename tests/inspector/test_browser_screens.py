@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
 LAPTOP, LARGE, PHONE = ({"width": w, "height": h} for w, h in ((1280, 800), (1920, 1080), (390, 844)))
 WEIGHTED = "trace=sample-weighted"
-COMPARED = "compare?compare=sample-weighted&compare=try-sample-weighted~budget=400"
+COMPARED = "compare?compare=sample-weighted&compare=sample-tight-budget"
 
 
 @pytest.fixture(scope="module")

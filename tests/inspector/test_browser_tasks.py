@@ -222,7 +222,6 @@ def test_task_12_a_running_application_is_watched_and_a_click_opens_the_row_that
     page = visit("?q=watched")
     with Journal(folder / "j.db") as journal:
         first = journal.record(a_context(query="watched first"))
-    page.get_by_text("Live tail").click()
     row(page, first).wait_for()
     place = row(page, first).bounding_box()
     with Journal(folder / "j.db") as journal:
