@@ -113,11 +113,14 @@ def picked(key: str, options: Collection[str]) -> str:
     # A browser that is a moment behind still has an address that we wrote: it must not take a choice back.
     if asked in options and asked not in session.get(f"log-{key}", ()):
         session[key] = asked
-    chosen = session[key] = session[key] if session.get(key) in options else first
+    # Who chose nothing looks at the first, also when another becomes it: then nothing is written. What is
+    # written while a knob turns would put the address back to where the knob was.
+    chosen = session[key] if session.get(key) in options else first
     if chosen != first:
         # Noted first: a run can be ended by a press between the two, and the address would seem a person's.
         session[f"log-{key}"] = [*session.get(f"log-{key}", ()), chosen][-_LOGGED:]
-        st.query_params[key] = chosen
+        if asked != chosen:
+            st.query_params[key] = chosen
     elif asked:
         del st.query_params[key]
     return str(chosen)
