@@ -9,7 +9,7 @@ from inspector import wording
 from inspector.budget_usage import near_misses
 from inspector.grid import Column, GridRow
 from inspector.marking import pieces
-from inspector.palette import ROOM, fate_of, stacked
+from inspector.palette import ROOM, fate_of, fell_for, stacked
 from inspector.wording import one_line, option_of
 from langchain_context_engine.models.types import Reason, Verdict
 from langchain_context_engine.trace.context import Context
@@ -33,11 +33,7 @@ RANKED_COLUMNS: Sequence[Column] = (
 def fates_told(context: Context) -> str:
     """Return in one line how many candidates were offered, how many are in, and what the others fell for."""
     final = context.final_decisions().values()
-    fell = Counter(
-        Reason.DUPLICATE if one.is_duplicate else one.reason
-        for one in final
-        if one.verdict is Verdict.DROPPED
-    )
+    fell = Counter(fell_for(one) for one in final if one.verdict is Verdict.DROPPED)
     told = [f"{len(final):,} offered", f"{len(final) - fell.total():,} in"]
     for reason, count in fell.most_common():
         words = fate_of(Verdict.DROPPED, reason).removeprefix("out · ")
@@ -82,7 +78,7 @@ def _is_shown(row: Row, shown: str) -> bool:
     if shown == "In the context":
         return row.verdict is Verdict.KEPT
     if shown == "Near misses":
-        return row.reason in ROOM
+        return fell_for(row) in ROOM
     return shown != "Left out" or row.verdict is Verdict.DROPPED
 
 
@@ -126,7 +122,7 @@ def base_cells(row: Row) -> dict[str, object]:
     tokens = row.tokens or row.details.get("needed")
     return {
         "place": str(row.place or ""),
-        "fate": fate_of(row.verdict, row.reason),
+        "fate": fate_of(row.verdict, fell_for(row)),
         "score": wording.ratio(row.score) if row.score is not None else "",
         "where": row.label,
         "text": one_line(row.text),

@@ -26,23 +26,30 @@ _ALIKE = 2
 
 def told_moves(difference: Diff, rows: Sequence[Row]) -> str:
     """Return a difference in words, with the names of what entered and left."""
-    names = {row.key: _name(row.label) for row in rows}
-    parts = []
-    for verb, keys in (("Entered", difference.entered), ("Left", difference.left)):
-        if keys:
-            first = "; ".join(names.get(key) or key[1] for key in keys[:_NAMED])
-            more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
-            parts.append(f"{verb}: {first}{more}.")
+    names = {row.key: row.label for row in rows}
+    told = told_keys({"Entered": difference.entered, "Left": difference.left}, names)
     # What is named need not be counted; "8 left" could be read as those that remain.
     stayed = (("moved", difference.moved), ("cut anew", difference.recut))
     if counted := ", ".join(f"{len(keys)} {name}" for name, keys in stayed if keys):
-        parts.append(f"{counted}.")
-    return " ".join(parts) or "Nothing changed in the text."
+        told += f" {counted}."
+    return told.strip() or "Nothing changed in the text."
+
+
+def told_keys(keys_by_verb: Mapping[str, Sequence[Key]], names: Mapping[Key, str]) -> str:
+    """Return what becomes of some candidates in words, each by its name; of many the first few."""
+    parts = []
+    for verb, keys in keys_by_verb.items():
+        if keys:
+            first = "; ".join(_name(names.get(key) or key[1]) for key in keys[:_NAMED])
+            more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
+            parts.append(f"{verb}: {first}{more}.")
+    return " ".join(parts)
 
 
 def _name(label: str) -> str:
     """Return a name; of a long one its end, and one written from right to left turns nothing else round."""
-    shown = label if len(label) <= _LONGEST_NAME else f"…{label[1 - _LONGEST_NAME :]}"
+    line = " ".join(label.split())
+    shown = line if len(line) <= _LONGEST_NAME else f"…{line[1 - _LONGEST_NAME :]}"
     return shown if shown.isascii() else f"\u2068{shown}\u2069"
 
 

@@ -19,7 +19,7 @@ from langchain_context_engine.ranking.identity import DEDUPE_RULES
 from langchain_context_engine.text.matches import match_spans
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.trace.context import Context
-from langchain_context_engine.trace.explain import Names, how_alike
+from langchain_context_engine.trace.explain import how_alike
 
 LONGEST = 20_000
 """Characters of each of two texts that are compared: it takes some hundredths of a second."""
@@ -142,24 +142,24 @@ def passages_of_text(context: Context) -> list[Piece]:
     ]
 
 
-def duplicate_pairs(context: Context) -> list[tuple[Key, Key, str]]:
-    """Return what stands for another, that other, and in words how alike they are.
+def duplicate_pairs(context: Context) -> list[tuple[Key, Key]]:
+    """Return what stands for another, and that other.
 
     First those of which one is in the context, then by what stands for most.
     """
-    names, final = Names(context), context.final_decisions()
-    of = {key: one.repeats for key, one in final.items() if one.repeats is not None}
-    many = Counter(of.values())
-    found = []
-    for key, winner in of.items():
-        told, details = how_alike(final[key], context, names), final[key].details
-        rules = [
-            name.replace("_", " ") for name, rule in DEDUPE_RULES.items() if repr(rule) == details.get("rule")
-        ]
-        least = f"{details['threshold']:g} % suffice" if "threshold" in details else ""
-        found.append((winner, key, ", ".join(filter(None, (told, least, *rules)))))
-    kept = {passage.key for passage in context.passages}
-    return sorted(found, key=lambda pair: (pair[0] not in kept, -many[pair[0]], pair[:2]))
+    of = {key: one.repeats for key, one in context.final_decisions().items() if one.repeats is not None}
+    many, kept = Counter(of.values()), {passage.key for passage in context.passages}
+    found = [(winner, key) for key, winner in of.items()]
+    return sorted(found, key=lambda pair: (pair[0] not in kept, -many[pair[0]], pair))
+
+
+def how_joined(context: Context, key: Key) -> str:
+    """Return in words how alike a duplicate is to what stands for it, what sufficed, and by which rule."""
+    decision = context.final_decisions()[key]
+    details = decision.details
+    rules = [n.replace("_", " ") for n, rule in DEDUPE_RULES.items() if repr(rule) == details.get("rule")]
+    least = f"{details['threshold']:g} % suffice" if "threshold" in details else ""
+    return ", ".join(filter(None, (how_alike(decision, context), least, *rules)))
 
 
 def cut_pieces(passage: Passage) -> list[tuple[str, bool]]:

@@ -213,6 +213,15 @@ def replayed(opened: Opened, changed: dict[str, Any]) -> tuple[Context, list[Row
     return remember(("replay", opened.name, repr(sorted(changed.items()))), compute)
 
 
+def unreplayable(opened: Opened) -> str:
+    """Return why nothing can be tried on a trace: a part was a function, or it is damaged; "" where it can."""
+    try:
+        replayed(opened, {})
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
 def client(place: str) -> Any:
     """Return this session's client of a store; a copy of a folder is taken once.
 

@@ -9,14 +9,13 @@ import streamlit as st
 from inspector import cards, opening, state, wording
 from inspector.comparing import changed, settings_table, told_moves
 from inspector.state import Opened
-from inspector.views.tune import save, side_by_side, text_difference
+from inspector.views.tune import PAIR, save, side_by_side, text_difference
 from inspector.wording import one_line
 from langchain_context_engine import Context, diff
 from langchain_context_engine.trace.explain import Row
 
 MOST = 6
 LATEST = 300
-PAIR = 2
 
 
 def show() -> None:
@@ -113,7 +112,7 @@ def compared(
     cards.table(table)
     for letter in list(names)[1:]:
         st.text(f"From A to {letter}: {told_moves(differences[letter], [*columns[letter], *columns['A']])}")
-    cards.part(side_by_side, columns, contexts)
+    cards.part(side_by_side, columns, contexts, names)
     if settings := settings_table(contexts):
         st.subheader("Settings that differ")
         cards.table(settings)

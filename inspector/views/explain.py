@@ -19,9 +19,17 @@ from inspector.candidates import (
     rows_like,
     score_tree,
 )
+from inspector.comparing import told_keys
 from inspector.knobs import can_turn_to
-from inspector.marking import Piece, cut_pieces, cut_tokens, duplicate_pairs, passages_of_text
-from inspector.palette import colours_of, fate_of
+from inspector.marking import (
+    Piece,
+    cut_pieces,
+    cut_tokens,
+    duplicate_pairs,
+    how_joined,
+    passages_of_text,
+)
+from inspector.palette import colours_of, fate_of, fell_for
 from inspector.settings_diff import narrowing
 from inspector.state import Opened, one_of
 from inspector.views import collections
@@ -43,7 +51,7 @@ NONE_SHOWN = {
     "Near misses": "No candidate lacked room alone. “Left out” says what each lacked.",
     "Left out": "Every candidate is in the context.",
 }
-PAIR_HEIGHT = 150
+PAIR_HEIGHT = 190
 TEXT_HEIGHT = 210
 MOST_CHANGES = 4
 MOST_PAIRS = 30
@@ -195,7 +203,7 @@ def not_offered(context: Context, named: str) -> None:
 def candidate(opened: Opened, row: Row) -> None:
     """Draw the candidate that is looked at: its fate, its reason, its pair, what would admit it, its text."""
     context = opened.context
-    known = cards.fate_html(fate_of(row.verdict, row.reason), f" · rank {row.place}" if row.place else "")
+    known = cards.fate_html(fate_of(row.verdict, fell_for(row)), f" · rank {row.place}" if row.place else "")
     st.html(
         f'<div class="ce-panel"><p>{known}</p><p class="ce-where">{record_html(row)}</p>'
         f'<p class="ce-reason">{escape(sentence(row.sentence))}</p></div>'
@@ -203,6 +211,7 @@ def candidate(opened: Opened, row: Row) -> None:
     changes = st.container()
     repeats = context.final_decisions()[row.key].repeats
     if repeats is not None:
+        st.caption(how_joined(context, row.key))
         pair(opened, repeats, row.key)
         others = option_of(repeats)
         st.button("Go to what it repeats", on_click=look_at, args=(others,), key=f"winner-{others}")
@@ -228,7 +237,7 @@ def candidate(opened: Opened, row: Row) -> None:
     with st.expander("Metadata"):
         offered = {"offered by": ", ".join(record.provenance)}
         st.html(marking.pairs({**facts, **offered, **record.metadata}))
-    if row.verdict is Verdict.DROPPED:
+    if row.verdict is Verdict.DROPPED and not state.unreplayable(opened):
         with changes:
             # Last, so that all else is there at once; and not for each step of a walk, which would wait.
             if st.session_state["walking"]:
@@ -260,8 +269,7 @@ def pair(opened: Opened, winner: Key, duplicate: Key) -> None:
     texts = [candidate_of(context, key).text for key in (winner, duplicate)]
     is_in = any(passage.key == winner for passage in context.passages)
     sides = "".join(
-        f"<div><strong>{label}</strong> <bdi>{escape(names.get(key, key[1]))}</bdi>"
-        f"{marking.box(html, height=PAIR_HEIGHT)}</div>"
+        f"<div><strong>{label}</strong> <bdi>{escape(names.get(key, key[1]))}</bdi>{marking.box(html)}</div>"
         for label, key, html in zip(
             ("Stands:" if is_in else "Ranked better:", "Repeats it:"),
             (winner, duplicate),
@@ -269,7 +277,7 @@ def pair(opened: Opened, winner: Key, duplicate: Key) -> None:
             strict=True,
         )
     )
-    st.html(f'<div class="ce-pair ce-panel">{sides}</div>')
+    st.html(f'<div class="ce-pair ce-panel" tabindex="0" style="max-height:{PAIR_HEIGHT}px">{sides}</div>')
     if max(map(len, texts)) > marking.LONGEST:
         st.caption(f"Only the first {marking.LONGEST:,} characters of each were compared.")
 
@@ -295,16 +303,16 @@ def text(context: Context, row: Row, tall: str) -> None:
 
 def wanted(opened: Opened, row: Row) -> None:
     """Draw what would admit a candidate that was left out, each change proved by a replay."""
-    key = ("whatif", opened.name, row.key)
+    key, names = ("whatif", opened.name, row.key), {one.key: one.label for one in state.rows_of(opened)}
     with cards.guard("Try the Tune page."):
         with st.spinner("Replaying under other settings…"):
             changes = state.remember(key, lambda: what_would_it_take(opened.context, row.key, seconds=3))
         for number, change in enumerate(changes[:MOST_CHANGES]):
             told, button = st.columns([76, 24], vertical_alignment="center", gap="small")
             smallest = " (the smallest that does)" if change.is_smallest else ""
-            told.html(
-                f'<div class="ce-panel ce-change"><p>In with {escape(change.sentence)}{smallest}.</p></div>'
-            )
+            moves = told_keys({"Enter too": change.enters, "Leave": change.leaves}, names)
+            said = f"In with {change.sentence}{smallest}. {moves}"
+            told.html(f'<div class="ce-panel ce-change"><p>{escape(said)}</p></div>')
             can = can_turn_to(opened.context, change.settings)
             if button.button(
                 "Try in Tune", key=f"take-{number}-{change.setting}", type="tertiary", disabled=not can,
@@ -356,11 +364,11 @@ def duplicates(opened: Opened) -> None:
         return
     st.caption("What repeats another beside what stands for it. Only what differs is shown.")
     kept = {passage.key for passage in context.passages}
-    for winner, key, how in pairs[:MOST_PAIRS]:
+    for winner, key in pairs[:MOST_PAIRS]:
         fate = "in the context" if winner in kept else "ranked better, but left out too"
         name = option_of(key)
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.text(" · ".join(filter(None, (fate, how))))
+            st.text(" · ".join(filter(None, (fate, how_joined(context, key)))))
             st.button("Why?", key=f"repeats-{name}", on_click=look_at, args=(name,), type="tertiary")
         pair(opened, winner, key)
     if len(pairs) > MOST_PAIRS:

@@ -44,13 +44,19 @@ def show() -> None:
     latest = f"The latest {len(rows):,} of {total:,}" if total > len(rows) else f"{total:,}"
     told.caption(
         f"{latest} questions on {wording.counted(len(table), 'day')}, from the journal alone. "
-        "p50: half took at most so long; p95: nineteen of twenty did."
+        "p50: half took at most so long; p95: nineteen of twenty did. Choose a day to see its questions."
     )
     left, right = st.columns(2)
     if len(table) > 1:
         left.bar_chart(table, x="day", y="questions", x_label="", height=170)
         right.line_chart(table, x="day", y="p95 ms", x_label="", height=170)
-    cards.table(table)
+    # A day leads to its questions.
+    chosen = st.dataframe(
+        table, hide_index=True, key="days", on_select="rerun", selection_mode="single-cell"
+    ).selection.cells
+    if chosen:
+        day = str(table["day"].iloc[chosen[0][0]])
+        state.go("traces", since=day, until=day)
     left, right = st.columns(2)
     with left:
         spreads("By stage", stages)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from inspector import cards, grading, grid, marking, state, wording
 from inspector.grading import GRADES, UNJUDGED, agreement_told, grade_columns, grade_rows
-from inspector.palette import fate_of
+from inspector.palette import fate_of, fell_for
 from inspector.state import Opened, one_of
 from inspector.views.explain import record_html
 from inspector.wording import option_of
@@ -103,7 +103,7 @@ def grade(opened: Opened) -> None:
     with right:
         row = found[reading]
         graded = GRADES.get(own.get(row.key, -1), UNJUDGED)
-        told = graded if is_blind else f"{fate_of(row.verdict, row.reason)} · {graded}"
+        told = graded if is_blind else f"{fate_of(row.verdict, fell_for(row))} · {graded}"
         known = f'<p class="ce-where">{record_html(row)}</p><p>{escape(told)}</p>'
         st.html(f'<div class="ce-panel">{known}</div>')
         with st.container(horizontal=True, gap="small"):

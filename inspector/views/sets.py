@@ -14,7 +14,7 @@ from inspector.state import Opened
 from inspector.views.tune import open_with
 from langchain_context_engine import ConfigError, Context
 from langchain_context_engine.evaluation.metrics import mean
-from langchain_context_engine.evaluation.quality import Grades, Tried, try_settings, verdict
+from langchain_context_engine.evaluation.quality import Grades, Tried, try_settings
 
 if TYPE_CHECKING:
     from langchain_context_engine.evaluation.tune import Tuning
@@ -205,7 +205,7 @@ def suggested(learned: Tuning, trace: str) -> None:
 
 def _row(label: str, before: list[Tried], after: list[Tried]) -> grid.GridRow:
     was = {one.query: one.quality for one in before}
-    became = Counter(verdict(was[one.query], one.quality) for one in after if one.query in was)
+    became = Counter(grading.verdict_of(was[one.query], one.quality) for one in after if one.query in was)
     cells = {
         "try": label,
         "recall": wording.share(mean(one.quality.recall for one in after)),

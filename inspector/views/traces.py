@@ -60,7 +60,7 @@ def show() -> None:
     if lost:
         st.warning(f"Not every question is here: {lost:,} could not be kept.")
     if total:
-        recorded(total)
+        recorded()
     elif path is not None:
         st.subheader("Nothing is recorded yet" if path.exists() else "There is no journal there")
         st.text(f"Waiting for {path}: run your application and ask it something.")
@@ -86,7 +86,7 @@ def look_again() -> None:
             st.rerun()
 
 
-def recorded(total: int) -> None:
+def recorded() -> None:
     """Draw the filters and the table of a journal."""
     search, first, last = st.columns([66, 17, 17], vertical_alignment="bottom")
     with search:
@@ -104,7 +104,7 @@ def recorded(total: int) -> None:
         )
         views()
     st.session_state.setdefault("live-since", datetime.now(tz=UTC))
-    cards.part(listing, total, is_live, every=EVERY if is_live else None)
+    cards.part(listing, is_live, every=EVERY if is_live else None)
 
 
 def views() -> None:
@@ -158,7 +158,7 @@ def conditions(sort: str) -> dict[str, Any]:
     }
 
 
-def listing(total: int, is_live: bool) -> None:
+def listing(is_live: bool) -> None:
     """Draw one page of the table; choosing a row opens it."""
     sort = state.picked("sorted", SORTS)
     with cards.guard(), opening.journal_of(state.settings()) as journal:
@@ -167,7 +167,7 @@ def listing(total: int, is_live: bool) -> None:
             return
         asked = conditions(sort)
         counted = {name: value for name, value in asked.items() if name not in {"sort", "ascending"}}
-        found = journal.count(**counted)
+        found, total = journal.count(**counted), journal.count()
         pages = max(1, -(-found // PAGE_SIZE))
         # Drawn below the table that it turns the pages of.
         place, below = st.container(), st.container()

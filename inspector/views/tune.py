@@ -14,7 +14,7 @@ from inspector.budget_usage import budget_bar
 from inspector.candidates import fates_told
 from inspector.comparing import aligned, aligned_columns, by_key, told_moves
 from inspector.knobs import FULL, PART, SHARE, WEIGHT, Knobs
-from inspector.palette import fate_of
+from inspector.palette import fate_of, fell_for
 from inspector.settings_diff import as_json
 from inspector.state import Opened
 from inspector.views import collections
@@ -26,6 +26,8 @@ from langchain_context_engine.trace.diff import Diff
 from langchain_context_engine.trace.explain import Row
 from langchain_context_engine.trace.replay import REQUERY_SETTINGS
 
+TOLD = "A is as recorded, B as turned."
+PAIR = 2
 VIEWS = ("Candidates", "Texts")
 LABELS = {
     "budget": "Budget, tokens",
@@ -93,7 +95,9 @@ def open_with(opened: Opened, settings: Mapping[str, Any]) -> None:
 def show() -> None:
     """Draw the page."""
     opened = cards.needs_trace("Tune")
-    if opened is not None:
+    if opened is not None and (why := state.unreplayable(opened)):
+        st.text(f"No setting can be tried on this answer: {why}.")
+    elif opened is not None:
         cards.part(bench, opened)
 
 
@@ -134,7 +138,7 @@ def bench(opened: Opened) -> None:
         candidates, texts = st.tabs(VIEWS, key="view", on_change="rerun", bind="query-params")
         if candidates.open:
             with candidates:
-                side_by_side(sides, {"A": before, "B": context}, "A is as recorded, B as turned.")
+                side_by_side(sides, {"A": before, "B": context}, {"A": opened.name}, TOLD)
         if texts.open:
             with texts:
                 text_difference(difference)
@@ -234,12 +238,24 @@ def figures(before: tuple[Context, list[Row]], after: tuple[Context, list[Row]],
     st.html('<p class="ce-facts ce-figures">' + "".join(f"<span>{one}</span>" for one in told) + "</p>")
 
 
-def side_by_side(columns: Mapping[str, list[Row]], contexts: Mapping[str, Context], told: str = "") -> None:
-    """Draw every candidate with its fate in each context, and why the chosen one stands as it does."""
-    switch, middle = st.columns(2, vertical_alignment="center")
-    middle.caption(told)
-    with switch:
+def side_by_side(
+    columns: Mapping[str, list[Row]],
+    contexts: Mapping[str, Context],
+    names: Mapping[str, str],
+    told: str = "",
+) -> None:
+    """Draw every candidate with its fate in each context, and why the chosen one stands as it does.
+
+    Args:
+        columns: What a context is called → its candidates.
+        contexts: What it is called → the context.
+        names: What it is called → its trace, where the candidate is explained.
+        told: What is said beside the switch.
+    """
+    head = st.container(horizontal=True, vertical_alignment="center")
+    with head:
         only = state.whether("onlydiff", "Only those treated differently")
+        st.caption(told)
     table = aligned(columns, contexts, only=only)
     if not table:
         st.text("Every candidate is treated alike.")
@@ -255,16 +271,27 @@ def side_by_side(columns: Mapping[str, list[Row]], contexts: Mapping[str, Contex
         walks=True,
         below=TEXT_HEIGHT + 24 + LINE_HEIGHT * len(contexts),
     )
+    for name, trace in names.items():
+        if head.button(f"Explain it in {name}", key=f"explain-{name}", type="tertiary"):
+            state.open_page(trace, candidate=chosen)
     found = next(by_name for key, by_name in by_key(columns).items() if option_of(key) == chosen)
     lines = ""
     for name in contexts:
         row = found.get(name)
-        fate = cards.fate_html(fate_of(row.verdict, row.reason) if row else "not offered")
+        fate = cards.fate_html(fate_of(row.verdict, fell_for(row)) if row else "not offered")
         told = escape(sentence(row.sentence if row else "no source offered it"))
         lines += f"<p><strong>{escape(name)}</strong> {fate} <bdi>{told}</bdi></p>"
-    terms = query_terms(contexts["A"].request.query)
-    text = marking.beginning(next(iter(found.values())).text, terms) or "<i>no text</i>"
-    st.html(f'<div class="ce-panel ce-sides">{lines}{marking.box(text, height=TEXT_HEIGHT)}</div>')
+    passages = (p for one in contexts.values() for p in one.passages)
+    stands = list(dict.fromkeys(p.text for p in passages if option_of(p.key) == chosen))
+    if len(stands) == PAIR:
+        # Cut in two ways: what differs of the two.
+        cut = "".join(f"<div>{marking.box(html)}</div>" for html in marking.sides(*stands))
+        text = f'<div class="ce-pair" style="max-height:{TEXT_HEIGHT}px">{cut}</div>'
+    else:
+        terms = query_terms(contexts["A"].request.query)
+        shown = marking.beginning(next(iter(found.values())).text, terms) or "<i>no text</i>"
+        text = marking.box(shown, height=TEXT_HEIGHT)
+    st.html(f'<div class="ce-panel ce-sides">{lines}{text}</div>')
 
 
 def save(columns: Mapping[str, list[Row]], contexts: Mapping[str, Context]) -> None:

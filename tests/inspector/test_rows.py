@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import doctest
 import io
+from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import import_module
@@ -19,7 +20,7 @@ from inspector.comparing import aligned, changed, settings_table, told_moves
 from inspector.exports import as_csv, as_markdown, rows_for_export
 from inspector.grading import UNJUDGED, grade_columns, grade_rows, quality_rows, tally
 from inspector.knobs import can_turn_to, changes, largest_budget, recorded, turned_by
-from inspector.marking import cut_pieces, cut_tokens, duplicate_pairs, passages_of_text
+from inspector.marking import cut_pieces, cut_tokens, duplicate_pairs, how_joined, passages_of_text
 from inspector.palette import FATE_COLOURS, FATES
 from inspector.views.traces import trace_rows
 from inspector.wording import option_of, zone_of
@@ -182,9 +183,26 @@ def test_the_pieces_of_a_cut_are_the_original_and_the_kept_ones_the_passage():
 
 def test_a_duplicate_stands_with_its_survivor_whether_that_is_in_or_fell_too():
     for budget in (2000, 10):
-        ((winner, key, how),) = duplicate_pairs(a_context(budget=budget, truncator="none"))
+        context = a_context(budget=budget, truncator="none")
+        ((winner, key),) = duplicate_pairs(context)
         assert (winner[1], key[1]) == ("a", "b")
-        assert how
+        assert how_joined(context, key) == "the same but for articles and punctuation, 90 % suffice"
+
+
+@pytest.mark.parametrize("budget", [10, 60, 150, 2000])
+def test_rows_funnel_near_misses_and_groups_count_one_number_each(budget):
+    """Of 74 answers 56 had another number of duplicates in the head than in the rows."""
+    context = a_context(budget=budget, truncator="none")
+    rows = rows_of(context)
+    fates = Counter(row["cells"]["fate"] for row in ranked_rows(context, rows, {}, []) if "cells" in row)
+    told = fates_told(context)
+    assert (
+        fates["out · duplicate"] == sum(one.is_duplicate for one in context.final_decisions().values()) == 1
+    )
+    assert "1 duplicate" in told
+    no_room = fates["out · no room"]
+    assert len(near_misses(rows, 99)) == sum(group.no_room for group in groups_of(context)) == no_room
+    assert f"{no_room} no room" in told or not no_room
 
 
 def test_what_entered_and_left_is_named():
