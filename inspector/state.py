@@ -214,7 +214,7 @@ def replayed(opened: Opened, changed: dict[str, Any]) -> tuple[Context, list[Row
 
 
 def unreplayable(opened: Opened) -> str:
-    """Return why nothing can be tried on a trace: a part was a function, or it is damaged; "" where it can."""
+    """Return why nothing can be tried on a trace (a part was a function, it is damaged), else ""."""
     try:
         replayed(opened, {})
     except ConfigError as error:

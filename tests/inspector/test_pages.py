@@ -168,21 +168,18 @@ def test_a_note_and_tags_are_kept_at_once_shown_in_the_list_and_saved_with_it(pa
     assert not at.get("popover")
 
 
-def test_a_view_is_kept_by_its_name_chosen_by_another_and_forgotten(path, monkeypatch):
+def test_a_saved_view_is_chosen_by_its_name_and_forgotten(path, monkeypatch):
     with Journal(path) as journal:
         for query, day in (("ropes?", 1), ("lamps?", 2), ("lamps and ropes?", 3)):
             journal.record(a_context(query=query), at=datetime(2026, 3, day, 12, tzinfo=UTC))
-    at = a_page(
-        "traces", journal=path, monkeypatch=monkeypatch, q="lamps", since="2026-03-03", sorted="-time"
-    )
+        journal.keep_view("late lamps", {"q": "lamps", "since": "2026-03-03", "sorted": "-time"})
+    at = a_page("traces", journal=path, monkeypatch=monkeypatch, q="ropes", until="2026-03-02")
+    assert cells(at, "traces", "question") == ["ropes?"]
     at.selectbox(key="view").set_value("late lamps").run()
-    other = a_page("traces", journal=path, monkeypatch=monkeypatch, q="ropes", until="2026-03-02")
-    assert cells(other, "traces", "question") == ["ropes?"]
-    other.selectbox(key="view").set_value("late lamps").run()
-    assert cells(other, "traces", "question") == ["lamps and ropes?"]
-    assert other.session_state["sorted"] == "-time"
-    next(b for b in other.button if b.label == "Forget it").click().run()
-    assert not other.selectbox(key="view").options
+    assert cells(at, "traces", "question") == ["lamps and ropes?"]
+    assert at.session_state["sorted"] == "-time"
+    next(b for b in at.button if b.label == "Forget it").click().run()
+    assert not at.selectbox(key="view").options
 
 
 def test_what_is_recorded_while_the_list_is_followed_is_marked_and_counted_in_both_numbers(path, monkeypatch):
