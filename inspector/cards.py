@@ -7,12 +7,13 @@ A text that came from a record, a question or an error is drawn by `st.text`, `s
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import tzinfo
 from html import escape
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from inspector import opening, state, wording
@@ -147,9 +148,15 @@ def download(label: str, data: bytes, file_name: str, mime: str = "text/plain", 
     st.download_button(label, data, file_name, mime, on_click="ignore", **options)
 
 
-def table(rows: Any) -> None:
-    """Draw a table that is only read; it sorts, and saves itself as CSV."""
-    st.dataframe(rows, hide_index=True)
+def table(rows: Iterable[Mapping[str, Any]]) -> None:
+    """Draw a table that is only read: nothing in it is cut off, and the Tab key passes it."""
+    frame = pd.DataFrame(map(dict, rows)).dropna(axis="columns", how="all")
+    with pd.option_context("display.max_colwidth", None):
+        html = frame.to_html(
+            index=False, border=0, justify="left", classes="ce-groups ce-read", na_rep=wording.UNKNOWN,
+            float_format="{:g}".format,
+        )  # fmt: skip
+    st.html(f'<div class="ce-wide">{html}</div>')
 
 
 def fate_html(fate: str, more: str = "") -> str:

@@ -17,7 +17,7 @@ from langchain_context_engine.trace.explain import Row
 
 NOT_OFFERED = "not offered"
 _NAMED = 3
-_LONGEST_NAME, _LONGEST, _SHORT = 64, 400, 24
+_LONGEST_NAME, _LONGEST = 64, 80
 _UNRANKED = 10**6
 _FEW = 3
 _GROUPS = ("Not alike in the texts", "In no text, for different reasons", "Treated alike")
@@ -110,25 +110,15 @@ def by_key(columns: Mapping[str, Sequence[Row]]) -> dict[Key, dict[str, Row]]:
     return found
 
 
-def settings_table(contexts: Mapping[str, Context]) -> list[dict[str, str]]:
-    """Return the settings in which some contexts differ, one row a setting; the question's fields too."""
-    return [
-        {"setting": setting, **{name: _short(value) for name, value in values.items()}}
-        for setting, values in differing(contexts).items()
-    ]
-
-
 def changed(first: Context, other: Context) -> str:
     """Return in one line what was asked or set otherwise than for the first answer; "" for nothing."""
     return "; ".join(
-        "another question"
-        if row["setting"] == "question"
-        else f"{row['setting']} {one_line(row['A'], _SHORT)} → {one_line(row['B'], _SHORT)}"
-        for row in settings_table({"A": first, "B": other})
+        "another question" if setting == "question" else f"{setting} {_short(was)} → {_short(now)}"
+        for setting, (was, now) in differing(first, other).items()
     )
 
 
 def _short(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return wording.number(value)
-    return wording.UNKNOWN if value is None else str(value)[:_LONGEST]
+    return wording.UNKNOWN if value is None else one_line(str(value), _LONGEST)

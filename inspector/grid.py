@@ -89,7 +89,7 @@ def draw(
         sort: Column and whether ascending.
         on_sort: Called with those.
         on_grade: Called with the id that was on the screen and the digit, 0 to 3, that was pressed.
-        walks: J and K walk, wherever the focus is.
+        walks: J and K walk, wherever the focus is; where a row opens a page, Enter then opens it.
         rests: `st.session_state["walking"]` says whether a next key may come at once: what is slow waits.
         opens: A row opens a page, so that arrows only move the mark and Enter opens.
     """

@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from inspector import cards, opening, state, wording
-from inspector.comparing import changed, settings_table, told_moves
+from inspector.comparing import changed, told_moves
 from inspector.state import Opened
 from inspector.views.tune import PAIR, save, side_by_side, text_difference
 from inspector.wording import one_line
@@ -113,11 +113,6 @@ def compared(
     for letter in list(names)[1:]:
         st.text(f"From A to {letter}: {told_moves(differences[letter], [*columns[letter], *columns['A']])}")
     cards.part(side_by_side, columns, contexts, names)
-    if settings := settings_table(contexts):
-        st.subheader("Settings that differ")
-        cards.table(settings)
-    else:
-        st.text("Settings that differ: none. The same question under the same settings.")
     st.subheader("Texts")
     for letter in list(names)[1:]:
         with st.expander(f"A against {letter}", expanded=len(names) == PAIR):

@@ -52,19 +52,16 @@ def grade(opened: Opened) -> None:
     if not rows:
         st.text("No source offered a candidate for this question, so there is nothing to grade.")
         return
-    who, only, blind, on = st.columns([3, 4, 2, 3], vertical_alignment="center")
-    with who:
+    with st.container(horizontal=True, vertical_alignment="center"):
         st.text_input(
-            "Your name", key="rater", max_chars=LONGEST_NAME, label_visibility="collapsed",
+            "Your name", key="rater", max_chars=LONGEST_NAME, label_visibility="collapsed", width=300,
             placeholder="your name, kept beside your grades", **state.BOUND,
         )  # fmt: skip
-    with only:
         is_queue = state.whether(
             "queue", "Queue", "What you have not judged, and first what nearly got in or nearly did not."
         )
-    with blind:
         is_blind = state.whether("blind", "Blind", "Hides rank, fate and the grades of others.")
-    on.button("Next question", key="next", on_click=next_question, help="One that nobody judged.")
+        st.button("Next question", key="next", on_click=next_question, help="One that nobody judged.")
     everyone = grading.everyone(query)
     own = {j.key: j.grade for j in everyone if j.rater == grading.rater()}
     told = f"Judged: {len(own)} of {len(rows)}"

@@ -88,20 +88,25 @@ def look_again() -> None:
 
 def recorded() -> None:
     """Draw the filters and the table of a journal."""
-    search, first, last = st.columns([66, 17, 17], vertical_alignment="bottom")
-    with search:
-        state.search_field(
-            "q", "Search", "words of the question, a passage, an id, a source, a note", on_change=first_page
-        )
-    for column, key, label in ((first, "since", "From"), (last, "until", "To")):
-        column.date_input(
-            label, value=None, key=key, format="YYYY-MM-DD", on_change=first_page, **state.BOUND
-        )
-    with st.container(horizontal=True, vertical_alignment="center"):
+    state.search_field(
+        "q", "Search", "Words of the question, a passage, an id, a source, a note", on_change=first_page,
+        label_visibility="collapsed",
+    )  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         one_of("only", list(KINDS), "Only", on_change=first_page)
         is_live = whether(
             "live", "Live", f"Looks for new questions every {EVERY}, and marks them.", value=True
         )
+        for key, label in zip(DAYS, ("From", "To"), strict=True):
+            st.date_input(
+                label,
+                value=None,
+                key=key,
+                format="YYYY-MM-DD",
+                on_change=first_page,
+                width=150,
+                **state.BOUND,
+            )
         views()
     st.session_state.setdefault("live-since", datetime.now(tz=UTC))
     cards.part(listing, is_live, every=EVERY if is_live else None)
@@ -130,8 +135,8 @@ def views() -> None:
             session["view"] = name if filters else None
 
     chosen = st.selectbox(
-        "Saved views", list(kept), index=None, key="view", on_change=take, accept_new_options=True, width=300,
-        placeholder="saved views: choose, or name this", label_visibility="collapsed",
+        "Saved views", list(kept), index=None, key="view", on_change=take, accept_new_options=True, width=210,
+        placeholder="choose, or name this",
     )  # fmt: skip
     if chosen in kept:
         st.button(
@@ -185,7 +190,7 @@ def head(found: int, total: int, traces: list[TraceRow]) -> None:
     """Draw how many there are, and what can be done with the ticked ones."""
     ticked: list[str] = st.session_state.get("ticked", [])
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f"{found:,} of {total:,} questions. Choose one to see why its context is as it is.")
+        st.caption(f"{found:,} of {total:,} questions. Choose one to see why: by a click, or J, K and Enter.")
         if len(ticked) > 1:
             if st.button(f"Compare the {len(ticked)} ticked", type="primary", key="compare-ticked"):
                 state.go("compare", compare=ticked[:MOST_COMPARED])
@@ -216,7 +221,8 @@ def table(traces: list[TraceRow], sort: str, is_live: bool, *, has_pages: bool) 
         "traces",
         COLUMNS,
         trace_rows(traces, cards.zone(), since),
-        label="The recorded questions. A click or Enter opens one.",
+        label="The recorded questions. J and K walk, a click or Enter opens one.",
+        walks=True,
         below=106 if has_pages else 56,
         on_choose=lambda name: st.session_state.update(opens=name),
         ticks=st.session_state.get("ticked", []),

@@ -51,7 +51,7 @@ PAGES = {
     "figures": "figures",
     "collections": f"collections?{TRACE}",
 }
-SCREENS = {"laptop": (1280, 800), "large": (1920, 1080), "phone": (390, 844)}
+SCREENS = {"laptop": (1280, 800), "large": (1920, 1080), "phone": (400, 844)}
 
 
 def take(visit: Any, path: str, to: Path, screen: str, scheme: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from langchain_context_engine import ConfigError, Journal
 from langchain_context_engine.journal import database
 from tests.builders import a_candidate
-from tests.inspector.builders import a_context, a_page, cells, go_on, grids, said
+from tests.inspector.builders import a_context, a_page, cells, column, go_on, grids, said
 
 QUESTION = "When do invoices go out?"
 EXCHANGE = "Import and export"
@@ -186,6 +186,6 @@ def test_enough_judged_questions_suggest_weights_that_are_taken_by_a_click_alone
     at = a_page("sets")
     at.button(key="suggest").click().run()
     assert "beyond chance" in said(at)
-    assert "keyword" in set(at.dataframe[0].value["signal"])
+    assert "keyword" in set(column(at, 0, "signal"))
     at.button(key="take").click().run()
     assert at.slider(key="w_keyword").value > 0

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from inspector.budget_usage import FRAME, LEFT, RESERVED, budget_parts, groups_of, near_misses, shared_tokens
 from inspector.candidates import fates_told, last_kept, meant_by, ranked_rows, rows_like, score_tree
-from inspector.comparing import aligned, changed, settings_table, told_moves
+from inspector.comparing import aligned, changed, told_moves
 from inspector.exports import as_csv, as_markdown, rows_for_export
 from inspector.grading import UNJUDGED, grade_columns, grade_rows, quality_rows, tally
 from inspector.knobs import can_turn_to, changes, largest_budget, recorded, turned_by
@@ -244,8 +244,7 @@ def test_what_was_asked_or_set_otherwise_is_told_in_one_line_and_a_budget_once()
     other = a_context(budget=1200, query="another")
     assert changed(context, other) == "another question; tokens allowed 60 → 1,200"
     assert changed(context, context) == ""
-    table = settings_table({"A": context, "B": replay(context, dedupe_threshold=70.0)})
-    assert table == [{"setting": "dedupe_threshold", "A": "90.0", "B": "70.0"}]
+    assert changed(context, replay(context, dedupe_threshold=70.0)) == "dedupe_threshold 90.0 → 70.0"
 
 
 def test_the_worst_question_comes_first_and_a_regression_is_named_where_enough_is_judged():
