@@ -15,7 +15,7 @@ from inspector import opening, state, wording
 from inspector.candidates import base_cells
 from inspector.grid import Column, GridRow
 from inspector.state import Opened
-from inspector.wording import one_line, option_of
+from inspector.wording import option_of
 from langchain_context_engine import ConfigError
 from langchain_context_engine.evaluation.quality import Judged, Quality, change, verdict, worst_first
 from langchain_context_engine.evaluation.tune import agreed_grades, agreement
@@ -31,17 +31,6 @@ _LOOKED_THROUGH = 500
 NOT_ENOUGH = "not enough judged"
 ENOUGH_COVERAGE = 0.5
 """The share of the first ten that must be judged before a change is called one: unjudged counts as 0."""
-
-QUALITY_COLUMNS: Sequence[Column] = (
-    {"name": "question", "label": "Question"},
-    {"name": "ndcg", "label": "nDCG@10", "kind": "number", "width": 80},
-    {"name": "change", "label": "Change", "kind": "number", "width": 76},
-    {"name": "precision", "label": "Precision@10", "kind": "number", "width": 100},
-    {"name": "recall", "label": "Evidence", "kind": "number", "width": 76},
-    {"name": "used", "label": "Budget used", "kind": "number", "width": 96},
-    {"name": "judged", "label": "Judged", "kind": "number", "width": 70},
-    {"name": "verdict", "label": "Verdict", "width": 130},
-)
 
 
 def rater() -> str:
@@ -179,22 +168,21 @@ def verdict_of(before: Quality, after: Quality) -> str:
     return told if is_known or told == "unchanged" else NOT_ENOUGH
 
 
-def quality_rows(judged: Iterable[Judged]) -> list[GridRow]:
+def quality_rows(judged: Iterable[Judged]) -> list[dict[str, Any]]:
     """Return one row a question: the figures as recorded and as tried: regressions, then the worst first."""
-    table: list[GridRow] = []
-    for query, before, after in worst_first(judged):
-        cells: dict[str, Any] = {
-            "question": one_line(query),
-            "ndcg": wording.ratio(after.ndcg),
-            "change": wording.signed(round(change(before, after), 3)),
-            "precision": wording.ratio(after.precision),
-            "recall": wording.share(after.recall),
-            "used": wording.share(after.utilisation),
+    return [
+        {
+            "question": query,
+            "nDCG@10": round(after.ndcg, 3),
+            "change": round(change(before, after), 3),
+            "precision@10": round(after.precision, 3),
+            "evidence": wording.share(after.recall),
+            "budget used": wording.share(after.utilisation),
             "judged": wording.share(after.coverage),
             "verdict": verdict_of(before, after),
         }
-        table.append({"id": query, "label": one_line(query, 60), "cells": cells})
-    return table
+        for query, before, after in worst_first(judged)
+    ]
 
 
 def tally(judged: Iterable[Judged]) -> str:

@@ -11,7 +11,7 @@ import pytest
 from langchain_context_engine import ConfigError, Journal
 from langchain_context_engine.journal import database
 from tests.builders import a_candidate
-from tests.inspector.builders import a_context, a_page, cells, column, go_on, grids, said
+from tests.inspector.builders import a_context, a_page, column, go_on, grids, said
 
 QUESTION = "When do invoices go out?"
 EXCHANGE = "Import and export"
@@ -127,12 +127,12 @@ def test_all_judged_questions_are_told_worst_first_and_against_what_was_tried_la
     at = a_page("sets")
     assert "2 questions. Turn knobs" in said(at)
     assert "The worst first." in said(at)
-    assert cells(at, "judged", "question") == ["Who may refund?", QUESTION]
+    assert list(at.dataframe[0].value["question"]) == ["Who may refund?", QUESTION]
     at = a_page("tune", trace="sample-weighted")
     at.slider(key="budget").set_value(100).run()
     go_on(at, "sets")
-    assert cells(at, "set-figures", "try")[1].startswith("try 1: budget: 100")
-    assert "verdict" in {column["name"] for column in grids(at)["judged"]["columns"]}
+    assert column(at, 0, "try")[1].startswith("try 1: budget: 100")
+    assert "verdict" in at.dataframe[0].value
 
 
 def brought(data):
@@ -186,6 +186,6 @@ def test_enough_judged_questions_suggest_weights_that_are_taken_by_a_click_alone
     at = a_page("sets")
     at.button(key="suggest").click().run()
     assert "beyond chance" in said(at)
-    assert "keyword" in set(column(at, 0, "signal"))
+    assert "keyword" in set(column(at, 1, "signal"))
     at.button(key="take").click().run()
     assert at.slider(key="w_keyword").value > 0

@@ -253,8 +253,8 @@ def test_the_worst_question_comes_first_and_a_regression_is_named_where_enough_i
     good = quality(context, rows_of(context), GRADES)
     worse = quality(turned, rows_of(turned), {("memories", "d"): 3, ("memories", "a"): 0})
     judged = [("fine?", good, good), ("worse?", good, replace(worse, coverage=0.5))]
-    assert [row["id"] for row in quality_rows(judged)] == ["worse?", "fine?"]
-    assert [row["cells"]["verdict"] for row in quality_rows(judged)] == ["regression", "unchanged"]
+    assert [row["question"] for row in quality_rows(judged)] == ["worse?", "fine?"]
+    assert [row["verdict"] for row in quality_rows(judged)] == ["regression", "unchanged"]
     assert tally(judged) == "0 better, 1 worse, 1 unchanged"
     few = [("worse?", good, replace(worse, coverage=0.2))]
     assert tally(few) == "0 better, 0 worse, 0 unchanged, 1 not enough judged"
