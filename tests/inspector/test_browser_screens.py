@@ -35,7 +35,7 @@ def test_what_colours_mean_and_the_pages_of_a_list_stand_on_the_screen_whatever_
     for path, place in (
         (f"explain?{WEIGHTED}", ".ce-keys"),
         ("", ".st-key-page"),
-        (COMPARED, ".ce-sides .ce-text"),
+        (COMPARED, ".ce-sides > :last-child"),
     ):
         page = visit(path, instead_of=page)
         for size in (LAPTOP, LARGE, LAPTOP):
