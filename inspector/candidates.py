@@ -11,6 +11,7 @@ from inspector.grid import Column, GridRow
 from inspector.marking import pieces
 from inspector.palette import ROOM, fate_of, fell_for, stacked
 from inspector.wording import one_line, option_of
+from langchain_context_engine.journal.traces import folded
 from langchain_context_engine.models.types import Reason, Verdict
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.explain import Row
@@ -59,8 +60,8 @@ def score_tree(row: Row) -> list[tuple[int, str, str]]:
 
 
 def rows_like(rows: Sequence[Row], shown: str = "All", search: str = "") -> list[Row]:
-    """Return the rows of one kind of `SHOWN` that hold every word searched, whatever its case."""
-    words = search.casefold().split()
+    """Return the rows of one kind of `SHOWN` that hold every word searched, whatever its case and accents."""
+    words = folded(search).split()
     return [row for row in rows if _is_shown(row, shown) and _holds(row, words)]
 
 
@@ -83,7 +84,7 @@ def _is_shown(row: Row, shown: str) -> bool:
 
 
 def _holds(row: Row, words: Sequence[str]) -> bool:
-    text = f"{row.key[0]} {row.key[1]} {row.label} {row.title} {row.text}".casefold() if words else ""
+    text = folded(f"{row.key[0]} {row.key[1]} {row.label} {row.title} {row.text}") if words else ""
     return all(word in text for word in words)
 
 

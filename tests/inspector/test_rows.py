@@ -84,7 +84,7 @@ def test_rows_are_narrowed_by_fate_and_words_and_a_missing_one_is_meant_before_o
     assert [row.key[1] for row in rows_like(rows, "All", "EYES refunds")] == ["c"]
     assert rows_like(rows, "Near misses") == near_misses(rows, 99)
     assert len(rows_like(rows, "Left out")) + len(rows_like(rows, "In the context")) == len(rows)
-    assert meant_by(rows, "office PLANTS").key == ("memories", "d")
+    assert meant_by(rows, "öffice PLANTS").key == ("memories", "d")
     assert meant_by(rows, "memories") == next(row for row in rows if row.verdict is Verdict.DROPPED)
     assert meant_by(rows, "nothing like it") is meant_by(rows, " ") is None
 
