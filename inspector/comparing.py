@@ -17,6 +17,7 @@ from langchain_context_engine.trace.explain import Row
 
 NOT_OFFERED = "not offered"
 _NAMED = 3
+_CHANGES = 6
 _LONGEST_NAME, _LONGEST = 64, 80
 _UNRANKED = 10**6
 _FEW = 3
@@ -112,10 +113,12 @@ def by_key(columns: Mapping[str, Sequence[Row]]) -> dict[Key, dict[str, Row]]:
 
 def changed(first: Context, other: Context) -> str:
     """Return in one line what was asked or set otherwise than for the first answer; "" for nothing."""
-    return "; ".join(
+    told = [
         "another question" if setting == "question" else f"{setting} {_short(was)} → {_short(now)}"
         for setting, (was, now) in differing(first, other).items()
-    )
+    ]
+    more = [f"and {len(told) - _CHANGES} more"] if len(told) > _CHANGES else []
+    return "; ".join(told[:_CHANGES] + more)
 
 
 def _short(value: Any) -> str:

@@ -39,8 +39,8 @@ def show() -> None:
         new_set()
     if not sets:
         st.text(
-            "Nothing is judged yet, and no set is named. Judge some, or tick questions on the Traces page. "
-            "Whatever you then try on the Tune page is told here over the whole set: what it gains and loses."
+            "Nothing is judged yet, and no set is named. Judge some, or tick questions on the Traces page and "
+            "name them here. Whatever you then try on the Tune page is told here over the whole set."
         )
         st.page_link(st.session_state["pages"]["traces"], label="Tick questions")
         return
@@ -64,7 +64,6 @@ def new_set() -> None:
                 st.session_state["set"] = name
 
     if not ticked:
-        st.caption("Questions that are ticked on the Traces page can be kept as a set of their own.")
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(

@@ -94,9 +94,6 @@ def recorded() -> None:
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
         one_of("only", list(KINDS), "Only", on_change=first_page)
-        is_live = whether(
-            "live", "Live", f"Looks for new questions every {EVERY}, and marks them.", value=True
-        )
         for key, label in zip(DAYS, ("From", "To"), strict=True):
             st.date_input(
                 label,
@@ -108,6 +105,9 @@ def recorded() -> None:
                 **state.BOUND,
             )
         views()
+        is_live = whether(
+            "live", "Live", f"Looks for new questions every {EVERY}, and marks them.", value=True
+        )
     st.session_state.setdefault("live-since", datetime.now(tz=UTC))
     cards.part(listing, is_live, every=EVERY if is_live else None)
 
