@@ -39,8 +39,8 @@ def show() -> None:
         new_set()
     if not sets:
         st.text(
-            "Nothing is judged yet, and no set is named. Judge some, or tick questions on the Traces page and "
-            "name them here. Whatever you then try on the Tune page is told here over the whole set."
+            "Nothing is judged yet, and no set is named. Judge some, or tick questions on the Traces page "
+            "and name them here. Whatever you then try on the Tune page is told here over the whole set."
         )
         st.page_link(st.session_state["pages"]["traces"], label="Tick questions")
         return

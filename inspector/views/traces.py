@@ -179,15 +179,15 @@ def listing(is_live: bool) -> None:
         page = below.pagination(pages, key="page", **state.BOUND) if pages > 1 else 1
         traces = journal.traces(PAGE_SIZE, (page - 1) * PAGE_SIZE, **asked)
     with place:
-        head(found, total, traces)
+        head(found, total, asked)
         if traces:
             table(traces, sort, is_live, has_pages=pages > 1)
         else:
             st.text("No recorded question is like that. Clear the search, the days or the filter.")
 
 
-def head(found: int, total: int, traces: list[TraceRow]) -> None:
-    """Draw how many there are, and what can be done with the ticked ones."""
+def head(found: int, total: int, asked: Mapping[str, Any]) -> None:
+    """Draw how many there are, what can be done with the ticked ones, and how those found are taken away."""
     ticked: list[str] = st.session_state.get("ticked", [])
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(f"{found:,} of {total:,} questions. Choose one to see why: by a click, or J, K and Enter.")
@@ -200,9 +200,15 @@ def head(found: int, total: int, traces: list[TraceRow]) -> None:
             st.caption("Tick another to compare the two.")
         box = st.popover("Save", key="save-list", on_change="rerun")
         if box.open:
-            table = exports.as_csv([dataclasses.asdict(trace) for trace in traces])
             with box:
-                cards.download("These as CSV", table, "questions.csv", "text/csv")
+                cards.download(f"All {found:,} as CSV", saved(found, asked), "questions.csv", "text/csv")
+
+
+def saved(found: int, asked: Mapping[str, Any]) -> bytes:
+    """Return everything that was found as CSV, notes and tags too."""
+    with opening.journal_of(state.settings()) as journal:
+        rows = journal.traces(found, **asked) if journal is not None else []
+    return exports.as_csv([dataclasses.asdict(row) for row in rows])
 
 
 def table(traces: list[TraceRow], sort: str, is_live: bool, *, has_pages: bool) -> None:

@@ -163,7 +163,7 @@ def test_a_note_and_tags_are_kept_at_once_shown_in_the_list_and_saved_with_it(pa
     at = a_page("traces", journal=path, monkeypatch=monkeypatch, q="wrong to bill", only="Noted")
     assert cells(at, "traces", "note") == ["#billing #to do · Wrong price"]
     at.session_state["save-list"] = True
-    assert at.run().download_button[0].label == "These as CSV"
+    assert at.run().download_button[0].label == "All 1 as CSV"
     at = a_page("explain", trace="sample-latest", journal=path, monkeypatch=monkeypatch)
     assert not at.get("popover")
 
