@@ -114,15 +114,15 @@ def grade_columns(raters: Sequence[str], own: str, *, blind: bool = False) -> li
     columns: list[Column] = [{"name": "grade", "label": "Grade", "width": 82, "narrow": True}]
     if not blind:
         columns += [
-            {"name": f"by {name}", "label": name or "unnamed", "width": 78} for name in raters if name != own
+            {"name": f"by {name}", "label": name or "unnamed", "width": 60} for name in raters if name != own
         ]
         columns += [
-            {"name": "place", "label": "#", "kind": "number", "width": 34},
-            {"name": "fate", "label": "Fate", "kind": "fate", "width": 128},
+            {"name": "place", "label": "#", "kind": "number", "width": 40},
+            {"name": "fate", "label": "Fate", "kind": "fate", "width": 122},
         ]
     return [
         *columns,
-        {"name": "where", "label": "Place", "kind": "place", "width": 190},
+        {"name": "where", "label": "Place", "kind": "place", "width": 170},
         {"name": "text", "label": "Text", "narrow": True},
     ]
 

@@ -36,7 +36,8 @@ def show() -> None:
     st.subheader("Open a store")
     st.caption(
         "A Chroma server's address, a folder of Chroma, or the folder that `index` printed (--store). Traces "
-        "never need this; only a new question does. A folder is copied first, so that nothing writes to it."
+        "never need this; a new question does, and to hear why a record was not offered. A folder is copied "
+        "first, so that nothing writes to it."
     )
     where_field("Server or folder", "where", place)
     if place:

@@ -405,7 +405,7 @@ def passage(number: int, piece: Piece, terms: list[str]) -> None:
         name = option_of(piece.key)
         left.button(
             plain(piece.citation or "source"), key=f"cite-{number}-{name}", on_click=look_at, args=(name,),
-            help=plain(name), width="stretch",
+            help=plain(name),
         )  # fmt: skip
     right.html(marking.box(marking.asked(piece.text.strip("\n"), terms)))
 
