@@ -121,10 +121,13 @@ def ranked_rows(
 def base_cells(row: Row) -> dict[str, object]:
     """Return the cells of a candidate that every table of candidates has."""
     tokens = row.tokens or row.details.get("needed")
+    # What fell for its score has one, though it is in no ranking.
+    own = row.details.get("score") if row.reason is Reason.BELOW_THRESHOLD else None
+    score = row.score if row.score is not None else own
     return {
         "place": str(row.place or ""),
         "fate": fate_of(row.verdict, fell_for(row)),
-        "score": wording.ratio(row.score) if row.score is not None else "",
+        "score": wording.ratio(score) if isinstance(score, float) else "",
         "where": row.label,
         "text": one_line(row.text),
         "tokens": wording.number(tokens) if tokens else "",

@@ -262,10 +262,12 @@ def record_html(row: Row) -> str:
 def pair(opened: Opened, winner: Key, duplicate: Key) -> None:
     """Draw a duplicate beside what it repeats: only what differs, with the words around it."""
     context = opened.context
-    names = {
-        row.key: f"{row.label} · rank {row.place}" if row.place else row.label
-        for row in state.rows_of(opened)
-    }
+    alone: list[Row] = []
+    if not state.unreplayable(opened):
+        alone = state.replayed(opened, {"dedupe_threshold": None, "dedupe_rules": ()})[1]
+    places = {row.key: f" · rank {row.place} were it no duplicate" for row in alone if row.place}
+    places |= {row.key: f" · rank {row.place}" for row in state.rows_of(opened) if row.place}
+    names = {row.key: f"{row.label}{places.get(row.key, '')}" for row in state.rows_of(opened)}
     texts = [candidate_of(context, key).text for key in (winner, duplicate)]
     is_in = any(passage.key == winner for passage in context.passages)
     sides = "".join(
@@ -309,7 +311,8 @@ def wanted(opened: Opened, row: Row) -> None:
             changes = state.remember(key, lambda: what_would_it_take(opened.context, row.key, seconds=3))
         for number, change in enumerate(changes[:MOST_CHANGES]):
             told, button = st.columns([76, 24], vertical_alignment="center", gap="small")
-            smallest = " (the smallest that does)" if change.is_smallest else ""
+            smallest = " (a smaller one may do)" if change.setting == "budget" else ""
+            smallest = " (the smallest that does)" if change.is_smallest else smallest
             moves = told_keys({"Enter too": change.enters, "Leave": change.leaves}, names)
             said = f"In with {change.sentence}{smallest}. {moves}"
             told.html(f'<div class="ce-panel ce-change"><p>{escape(said)}</p></div>')

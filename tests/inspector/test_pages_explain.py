@@ -91,7 +91,12 @@ def test_a_duplicate_stands_beside_what_it_repeats_with_both_places_and_leads_to
     opened = {"upload-1": a_context(found)}
     at = a_page("explain", trace="upload-1", opened=opened, candidate="memories/1")
     pair = html_with(at, "ce-pair")
-    for told in ("0.md:1-2", "1.md:1-2", "<u class=ce-del>the</u>", "<u class=ce-ins>each</u>"):
+    for told in (
+        "0.md:1-2 · rank 1",
+        "1.md:1-2 · rank 2 were it no duplicate",
+        "<u class=ce-del>the</u>",
+        "<u class=ce-ins>each</u>",
+    ):
         assert told in pair
     next(b for b in at.button if b.label == "Go to what it repeats").click().run()
     assert grids(at)["ranked"]["chosen"] == "memories/0"

@@ -205,6 +205,12 @@ def test_rows_funnel_near_misses_and_groups_count_one_number_each(budget):
     assert f"{no_room} no room" in told or not no_room
 
 
+def test_what_fell_for_its_score_has_it_beside_it():
+    rows = rows_of(a_context(min_score=0.5))
+    cells = {row["id"]: row["cells"] for row in ranked_rows(a_context(), rows, {}, []) if "cells" in row}
+    assert (cells["memories/d"]["fate"], cells["memories/d"]["score"]) == ("out · low score", "0.200")
+
+
 def test_what_entered_and_left_is_named():
     before = a_context(**TIGHT)
     after = replay(before, budget=5000)
