@@ -21,14 +21,7 @@ from inspector.candidates import (
 )
 from inspector.comparing import told_keys
 from inspector.knobs import can_turn_to
-from inspector.marking import (
-    Piece,
-    cut_pieces,
-    cut_tokens,
-    duplicate_pairs,
-    how_joined,
-    passages_of_text,
-)
+from inspector.marking import Piece, cut_pieces, cut_tokens, duplicate_pairs, how_joined, passages_of_text
 from inspector.palette import colours_of, fate_of, fell_for
 from inspector.settings_diff import narrowing
 from inspector.state import Opened, one_of
