@@ -53,6 +53,7 @@ MOST_COMPARED = 6
 def show() -> None:
     """Draw the page."""
     cards.heading("Traces")
+    st.session_state.pop("going", None)
     path = state.settings().journal
     with opening.journal_of(state.settings()) as journal:
         total = journal.count() if journal is not None else 0
@@ -60,11 +61,11 @@ def show() -> None:
     if lost:
         st.warning(f"Not every question is here: {lost:,} could not be kept.")
     if total:
-        recorded()
+        recorded(total)
     elif path is not None:
         st.subheader("Nothing is recorded yet" if path.exists() else "There is no journal there")
         st.text(f"Waiting for {path}: run your application and ask it something.")
-        cards.part(look_again, every=EVERY)
+        cards.part(look_again, 0, every=EVERY)
     if total:
         with st.expander("Open a saved trace, or a sample"):
             files()
@@ -79,14 +80,16 @@ def show() -> None:
         cards.how_to_record()
 
 
-def look_again() -> None:
-    """Draw the page anew as soon as something is recorded."""
+def look_again(shown: int) -> None:
+    """Draw the page anew as soon as there are not so many questions any more; else nothing is drawn."""
+    if going := st.session_state.get("going"):
+        state.go(going[0], **going[1])
     with opening.journal_of(state.settings()) as journal:
-        if journal is not None and journal.count():
+        if journal is not None and journal.count() != shown:
             st.rerun()
 
 
-def recorded() -> None:
+def recorded(total: int) -> None:
     """Draw the filters and the table of a journal."""
     state.search_field(
         "q", "Search", "Words of the question, a passage, an id, a source, a note", on_change=first_page,
@@ -109,7 +112,9 @@ def recorded() -> None:
             "live", "Live", f"Looks for new questions every {EVERY}, and marks them.", value=True
         )
     st.session_state.setdefault("live-since", datetime.now(tz=UTC))
-    cards.part(listing, is_live, every=EVERY if is_live else None)
+    cards.part(listing, is_live)
+    if is_live:
+        cards.part(look_again, total, every=EVERY)
 
 
 def views() -> None:
