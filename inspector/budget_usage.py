@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-from inspector.palette import GREY, OTHERS, RED, ROOM, colours_of
+from inspector.palette import GREY, OTHERS, RED, ROOM, colours_of, fell_for
 from inspector.settings_diff import budget_of
 from inspector.wording import counted, number, option_of
 from langchain_context_engine.models.budget import split_tokens
@@ -55,7 +55,7 @@ def groups_of(context: Context) -> list[Group]:
         group = group_of(passage.ranked.candidate, settings)
         segments.setdefault(group, {})[passage.key] = passage.tokens
     final = context.final_decisions().values()
-    missed = Counter(groups.get(d.key, d.key[0]) for d in final if d.reason in ROOM)
+    missed = Counter(groups.get(d.key, d.key[0]) for d in final if fell_for(d) in ROOM)
     offered = Counter(groups.values())
     promised = budget.get("shares") or {}
     free = max(0, context.budget - int(budget.get("reserve") or 0))
@@ -87,7 +87,7 @@ def shared_tokens(context: Context) -> int:
 
 def near_misses(rows: Sequence[Row], count: int = 5) -> list[Row]:
     """Return the candidates that only lacked room, best ranked first."""
-    return [row for row in rows if row.reason in ROOM][:count]
+    return [row for row in rows if fell_for(row) in ROOM][:count]
 
 
 def budget_bar(context: Context) -> str:

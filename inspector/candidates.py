@@ -9,8 +9,9 @@ from inspector import wording
 from inspector.budget_usage import near_misses
 from inspector.grid import Column, GridRow
 from inspector.marking import pieces
-from inspector.palette import ROOM, fate_of, stacked
+from inspector.palette import ROOM, fate_of, fell_for, stacked
 from inspector.wording import one_line, option_of
+from langchain_context_engine.journal.traces import folded
 from langchain_context_engine.models.types import Reason, Verdict
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.explain import Row
@@ -19,7 +20,7 @@ SHOWN = ("All", "In the context", "Near misses", "Left out")
 """What rows can be narrowed to: near misses lacked nothing but room."""
 
 RANKED_COLUMNS: Sequence[Column] = (
-    {"name": "place", "label": "#", "kind": "number", "width": 34, "narrow": True},
+    {"name": "place", "label": "#", "kind": "number", "width": 46, "narrow": True},
     {"name": "where", "label": "Place", "kind": "place", "width": 212},
     {"name": "fate", "label": "Fate", "kind": "fate", "width": 126, "narrow": True},
     {"name": "score", "label": "Score", "kind": "number", "width": 52},
@@ -33,11 +34,7 @@ RANKED_COLUMNS: Sequence[Column] = (
 def fates_told(context: Context) -> str:
     """Return in one line how many candidates were offered, how many are in, and what the others fell for."""
     final = context.final_decisions().values()
-    fell = Counter(
-        Reason.DUPLICATE if one.is_duplicate else one.reason
-        for one in final
-        if one.verdict is Verdict.DROPPED
-    )
+    fell = Counter(fell_for(one) for one in final if one.verdict is Verdict.DROPPED)
     told = [f"{len(final):,} offered", f"{len(final) - fell.total():,} in"]
     for reason, count in fell.most_common():
         words = fate_of(Verdict.DROPPED, reason).removeprefix("out · ")
@@ -63,8 +60,8 @@ def score_tree(row: Row) -> list[tuple[int, str, str]]:
 
 
 def rows_like(rows: Sequence[Row], shown: str = "All", search: str = "") -> list[Row]:
-    """Return the rows of one kind of `SHOWN` that hold every word searched, whatever its case."""
-    words = search.casefold().split()
+    """Return the rows of one kind of `SHOWN` that hold every word searched, whatever its case and accents."""
+    words = folded(search).split()
     return [row for row in rows if _is_shown(row, shown) and _holds(row, words)]
 
 
@@ -82,12 +79,12 @@ def _is_shown(row: Row, shown: str) -> bool:
     if shown == "In the context":
         return row.verdict is Verdict.KEPT
     if shown == "Near misses":
-        return row.reason in ROOM
+        return fell_for(row) in ROOM
     return shown != "Left out" or row.verdict is Verdict.DROPPED
 
 
 def _holds(row: Row, words: Sequence[str]) -> bool:
-    text = f"{row.key[0]} {row.key[1]} {row.label} {row.title} {row.text}".casefold() if words else ""
+    text = folded(f"{row.key[0]} {row.key[1]} {row.label} {row.title} {row.text}") if words else ""
     return all(word in text for word in words)
 
 
@@ -124,10 +121,13 @@ def ranked_rows(
 def base_cells(row: Row) -> dict[str, object]:
     """Return the cells of a candidate that every table of candidates has."""
     tokens = row.tokens or row.details.get("needed")
+    # What fell for its score has one, though it is in no ranking.
+    own = row.details.get("score") if row.reason is Reason.BELOW_THRESHOLD else None
+    score = row.score if row.score is not None else own
     return {
         "place": str(row.place or ""),
-        "fate": fate_of(row.verdict, row.reason),
-        "score": wording.ratio(row.score) if row.score is not None else "",
+        "fate": fate_of(row.verdict, fell_for(row)),
+        "score": wording.ratio(score) if isinstance(score, float) else "",
         "where": row.label,
         "text": one_line(row.text),
         "tokens": wording.number(tokens) if tokens else "",

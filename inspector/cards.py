@@ -7,12 +7,13 @@ A text that came from a record, a question or an error is drawn by `st.text`, `s
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import tzinfo
 from html import escape
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from inspector import opening, state, wording
@@ -21,6 +22,7 @@ from inspector.settings_diff import deviations
 from inspector.state import Opened
 from inspector.wording import WITHOUT_WORDS, one_line
 from langchain_context_engine import ContextEngineError
+from langchain_context_engine.journal import TraceRow
 from langchain_context_engine.models.redact import safe_message
 
 RECORD = """\
@@ -38,6 +40,7 @@ STATUSES = {
 }
 """What each status means."""
 
+LONGEST_NOTE = 2000
 _LONGEST_HEADING = 180
 _LONGEST_FACT = 90
 _MOST_OWN = 6
@@ -145,9 +148,15 @@ def download(label: str, data: bytes, file_name: str, mime: str = "text/plain", 
     st.download_button(label, data, file_name, mime, on_click="ignore", **options)
 
 
-def table(rows: Sequence[Mapping[str, Any]], **columns: Any) -> None:
-    """Draw a table that is only read; it sorts, and saves itself as CSV."""
-    st.dataframe(list(rows), hide_index=True, column_config=columns or None)
+def table(rows: Iterable[Mapping[str, Any]]) -> None:
+    """Draw a table that is only read: nothing in it is cut off, and the Tab key passes it."""
+    frame = pd.DataFrame(map(dict, rows)).dropna(axis="columns", how="all")
+    with pd.option_context("display.max_colwidth", None):
+        html = frame.to_html(
+            index=False, border=0, justify="left", classes="ce-groups ce-read", na_rep=wording.UNKNOWN,
+            float_format="{:g}".format,
+        )  # fmt: skip
+    st.html(f'<div class="ce-wide">{html}</div>')
 
 
 def fate_html(fate: str, more: str = "") -> str:
@@ -158,13 +167,18 @@ def fate_html(fate: str, more: str = "") -> str:
 
 def trace_head(opened: Opened) -> None:
     """Draw the question, and in one line how it ended and what is not default; more of both is folded."""
-    context = opened.context
-    heading(context.request.query.strip() or WITHOUT_WORDS)
+    context, row = opened.context, opening.row_of(opened.name, state.settings())
+    with st.container(horizontal=True, vertical_alignment="center"):
+        heading(context.request.query.strip() or WITHOUT_WORDS)
+        if row is not None:
+            note(row)
     final, status = context.final_decisions(), str(context.status)
     cut = sum(passage.is_truncated for passage in context.passages)
     share = wording.share(wording.used(context.tokens, context.budget))
     took = context.timings.get("total", sum(context.timings.values()))
     sure = "" if context.confidence is None else f", confidence {context.confidence:.2f}"
+    waited = sorted(context.source_timings.items(), key=lambda item: -item[1])
+    noted = wording.noted(row.tags, row.note) if row is not None else ""
     own = [_fact(f"{name}: {value}", "ce-own") for name, value in deviations(context).items()]
     facts = [
         f'<span title="{STATUSES.get(status, "")}"><strong>{escape(status)}</strong>{sure}</span>',
@@ -173,13 +187,14 @@ def trace_head(opened: Opened) -> None:
             f"{len(context.passages):,} of {len(final):,} candidates in" + (f", {cut:,} cut" if cut else "")
         ),
         _fact(wording.counted(sum(one.is_duplicate for one in final.values()), "duplicate")),
-        _fact(f"{took:,.0f} ms"),
+        _fact(f"{took:,.0f} ms" + (f", {waited[0][1]:,.0f} for {waited[0][0]}" if waited else "")),
+        *([_fact(noted)] if noted else []),
         *own[:_MOST_OWN],
     ]
     asked, told = context.request.now, {}
     told["asked"] = wording.time(asked, zone()) if asked else ""
     told["milliseconds"] = ", ".join(f"{name} {number:,.0f}" for name, number in context.timings.items())
-    told["waited for"] = ", ".join(f"{name} {number:,.0f}" for name, number in context.source_timings.items())
+    told["waited for"] = ", ".join(f"{name} {number:,.0f}" for name, number in waited)
     told["searched"] = "; ".join(f"{source}: {way}" for source, way in context.searched.items())
     more = "".join((*own[_MOST_OWN:], *(_fact(f"{name}: {one}") for name, one in told.items() if one)))
     others = f" and {wording.counted(len(own) - _MOST_OWN, 'other setting')}" if len(own) > _MOST_OWN else ""
@@ -194,6 +209,25 @@ def trace_head(opened: Opened) -> None:
         with st.expander(told_of, expanded=status != "ok"):
             for warning in context.warnings:
                 st.text(f"! {warning}")
+
+
+def note(row: TraceRow) -> None:
+    """Draw where a note and tags are written on a recorded answer; what is written is kept at once."""
+    text, tags = f"note-{row.id}", f"tags-{row.id}"
+
+    def keep() -> None:
+        with kept_guard("Check that the journal can be written."), state.writing() as journal:
+            journal.note(row.id, st.session_state[text], st.session_state[tags])
+
+    box = st.popover("Note", type="tertiary", key="note", on_change="rerun")
+    if box.open:
+        with box:
+            st.text_area("Note", row.note, key=text, on_change=keep, max_chars=LONGEST_NOTE)
+            known = sorted({*opening.known_tags(state.settings()), *row.tags})
+            st.multiselect(
+                "Tags", known, row.tags, key=tags, on_change=keep, accept_new_options=True,
+                placeholder="choose, or write a new one",
+            )  # fmt: skip
 
 
 def _fact(told: str, name: str = "") -> str:

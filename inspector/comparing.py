@@ -17,7 +17,8 @@ from langchain_context_engine.trace.explain import Row
 
 NOT_OFFERED = "not offered"
 _NAMED = 3
-_LONGEST_NAME, _LONGEST, _SHORT = 64, 400, 24
+_CHANGES = 6
+_LONGEST_NAME, _LONGEST = 64, 80
 _UNRANKED = 10**6
 _FEW = 3
 _GROUPS = ("Not alike in the texts", "In no text, for different reasons", "Treated alike")
@@ -26,23 +27,30 @@ _ALIKE = 2
 
 def told_moves(difference: Diff, rows: Sequence[Row]) -> str:
     """Return a difference in words, with the names of what entered and left."""
-    names = {row.key: _name(row.label) for row in rows}
-    parts = []
-    for verb, keys in (("Entered", difference.entered), ("Left", difference.left)):
-        if keys:
-            first = "; ".join(names.get(key) or key[1] for key in keys[:_NAMED])
-            more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
-            parts.append(f"{verb}: {first}{more}.")
+    names = {row.key: row.label for row in rows}
+    told = told_keys({"Entered": difference.entered, "Left": difference.left}, names)
     # What is named need not be counted; "8 left" could be read as those that remain.
     stayed = (("moved", difference.moved), ("cut anew", difference.recut))
     if counted := ", ".join(f"{len(keys)} {name}" for name, keys in stayed if keys):
-        parts.append(f"{counted}.")
-    return " ".join(parts) or "Nothing changed in the text."
+        told += f" {counted}."
+    return told.strip() or "Nothing changed in the text."
+
+
+def told_keys(keys_by_verb: Mapping[str, Sequence[Key]], names: Mapping[Key, str]) -> str:
+    """Return what becomes of some candidates in words, each by its name; of many the first few."""
+    parts = []
+    for verb, keys in keys_by_verb.items():
+        if keys:
+            first = "; ".join(_name(names.get(key) or key[1]) for key in keys[:_NAMED])
+            more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
+            parts.append(f"{verb}: {first}{more}.")
+    return " ".join(parts)
 
 
 def _name(label: str) -> str:
     """Return a name; of a long one its end, and one written from right to left turns nothing else round."""
-    shown = label if len(label) <= _LONGEST_NAME else f"…{label[1 - _LONGEST_NAME :]}"
+    line = " ".join(label.split())
+    shown = line if len(line) <= _LONGEST_NAME else f"…{line[1 - _LONGEST_NAME :]}"
     return shown if shown.isascii() else f"\u2068{shown}\u2069"
 
 
@@ -103,25 +111,17 @@ def by_key(columns: Mapping[str, Sequence[Row]]) -> dict[Key, dict[str, Row]]:
     return found
 
 
-def settings_table(contexts: Mapping[str, Context]) -> list[dict[str, str]]:
-    """Return the settings in which some contexts differ, one row a setting; the question's fields too."""
-    return [
-        {"setting": setting, **{name: _short(value) for name, value in values.items()}}
-        for setting, values in differing(contexts).items()
-    ]
-
-
 def changed(first: Context, other: Context) -> str:
     """Return in one line what was asked or set otherwise than for the first answer; "" for nothing."""
-    return "; ".join(
-        "another question"
-        if row["setting"] == "question"
-        else f"{row['setting']} {one_line(row['A'], _SHORT)} → {one_line(row['B'], _SHORT)}"
-        for row in settings_table({"A": first, "B": other})
-    )
+    told = [
+        "another question" if setting == "question" else f"{setting} {_short(was)} → {_short(now)}"
+        for setting, (was, now) in differing(first, other).items()
+    ]
+    more = [f"and {len(told) - _CHANGES} more"] if len(told) > _CHANGES else []
+    return "; ".join(told[:_CHANGES] + more)
 
 
 def _short(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return wording.number(value)
-    return wording.UNKNOWN if value is None else str(value)[:_LONGEST]
+    return wording.UNKNOWN if value is None else one_line(str(value), _LONGEST)

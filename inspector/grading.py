@@ -15,16 +15,13 @@ from inspector import opening, state, wording
 from inspector.candidates import base_cells
 from inspector.grid import Column, GridRow
 from inspector.state import Opened
-from inspector.wording import one_line, option_of
-from langchain_context_engine import ConfigError, ContextEngineError
+from inspector.wording import option_of
+from langchain_context_engine import ConfigError
 from langchain_context_engine.evaluation.quality import Judged, Quality, change, verdict, worst_first
-from langchain_context_engine.evaluation.tune import Given, agreed_grades, agreement
+from langchain_context_engine.evaluation.tune import agreed_grades, agreement
 from langchain_context_engine.journal import Judgment
 from langchain_context_engine.models.types import Key, Verdict
 from langchain_context_engine.trace.explain import Row
-
-UNSAVED = "The grade is kept here, unsaved. Save it again when the journal can be written."
-"""What is said where the journal does not take a grade."""
 
 GRADES = {0: "0 · no", 1: "1 · a little", 2: "2 · well", 3: "3 · exactly"}
 """What a grade means."""
@@ -35,17 +32,6 @@ NOT_ENOUGH = "not enough judged"
 ENOUGH_COVERAGE = 0.5
 """The share of the first ten that must be judged before a change is called one: unjudged counts as 0."""
 
-QUALITY_COLUMNS: Sequence[Column] = (
-    {"name": "question", "label": "Question"},
-    {"name": "ndcg", "label": "nDCG@10", "kind": "number", "width": 80},
-    {"name": "change", "label": "Change", "kind": "number", "width": 76},
-    {"name": "precision", "label": "Precision@10", "kind": "number", "width": 100},
-    {"name": "recall", "label": "Evidence", "kind": "number", "width": 76},
-    {"name": "used", "label": "Budget used", "kind": "number", "width": 96},
-    {"name": "judged", "label": "Judged", "kind": "number", "width": 70},
-    {"name": "verdict", "label": "Verdict", "width": 130},
-)
-
 
 def rater() -> str:
     """Return the name of who grades in this session; "" where nobody said."""
@@ -53,27 +39,11 @@ def rater() -> str:
 
 
 def everyone(query: str | None = None) -> list[Judgment]:
-    """Return every judgment of everyone, or those of exactly one question, unsaved ones included.
-
-    Where the journal took no grade it may give none either: then the unsaved ones alone, which are told of.
-    """
-    kept: list[Judgment] = []
-    try:
-        with opening.journal_of(state.settings()) as journal:
-            kept = journal.judgments(query) if journal is not None else []
-    except ContextEngineError:
-        if not unsaved():
-            raise
-    found = {(j.query, j.key, j.rater): j for j in kept}
-    for (asked, key, who), grade in _own().items():
-        if query is not None and asked != query:
-            continue
-        if grade is None:
-            found.pop((asked, key, who), None)
-        else:
-            at = datetime.now(tz=UTC)
-            found[asked, key, who] = Judgment(query=asked, key=key, grade=grade, time=at, rater=who)
-    return [found[name] for name in sorted(found)]
+    """Return every judgment of everyone, or those of exactly one question."""
+    with opening.journal_of(state.settings()) as journal:
+        if journal is not None:
+            return journal.judgments(query)
+    return [one for name, one in sorted(_own().items()) if query in {None, name[0]}]
 
 
 def all_grades() -> dict[str, dict[Key, int]]:
@@ -86,55 +56,27 @@ def grades_of(query: str) -> dict[Key, int]:
     return agreed_grades(everyone(query)).get(query, {})
 
 
-def own_grades(query: str) -> dict[Key, int]:
-    """Return candidate → grade that this session's rater gave for exactly one question."""
-    return {j.key: j.grade for j in everyone(query) if j.rater == rater()}
-
-
-def give(query: str, key: Key, grade: int | None) -> None:
-    """Grade a candidate; None takes a grade back. What the journal does not take is kept in the session.
+def give(judgments: Iterable[tuple[str, Key, str, int | None]]) -> None:
+    """Keep grades over earlier ones, those of nobody named as this rater's; None takes a grade back.
 
     Raises:
-        ContextEngineError: The journal did not take it.
+        ContextEngineError: The journal did not take them.
     """
-    # First here: whatever becomes of the journal, the grade is not lost.
-    _own()[query, key, rater()] = grade
-    save()
+    given = [(query, key, who or rater(), grade) for query, key, who, grade in judgments]
+    if state.settings().journal is not None:
+        with state.writing() as journal:
+            journal.judge_all(given)
+        return
+    at = datetime.now(tz=UTC)
+    for query, key, who, grade in given:
+        _own().pop((query, key, who), None)
+        if grade is not None:
+            _own()[query, key, who] = Judgment(query=query, key=key, grade=grade, time=at, rater=who)
 
 
-def take_in(judgments: Iterable[Given]) -> int:
-    """Keep judgments over earlier ones; return how many."""
-    given = {(query, key, who or rater()): grade for query, key, who, grade in judgments}
-    _own().update(given)
-    save()
-    return len(given)
-
-
-def save() -> None:
-    """Write into the journal what waits for it; without a journal it stays in the session.
-
-    Raises:
-        ContextEngineError: The journal did not take it.
-    """
-    waiting = _own()
-    with opening.journal_of(state.settings(), read_only=False) as journal:
-        for (query, key, who), grade in list(waiting.items()):
-            if journal is not None:
-                journal.judge(query, key, grade, rater=who)
-                del waiting[query, key, who]
-            elif state.settings().journal is not None:
-                raise ContextEngineError(f"there is no journal {state.settings().journal}")
-            elif grade is None:
-                del waiting[query, key, who]
-
-
-def unsaved() -> int:
-    """Return how many grades wait for a journal that did not take them."""
-    return len(_own()) if state.settings().journal is not None else 0
-
-
-def _own() -> dict[tuple[str, Key, str], int | None]:
-    grades: dict[tuple[str, Key, str], int | None] = st.session_state.setdefault("grades", {})
+def _own() -> dict[tuple[str, Key, str], Judgment]:
+    """Return the grades of a session without a journal."""
+    grades: dict[tuple[str, Key, str], Judgment] = st.session_state.setdefault("grades", {})
     return grades
 
 
@@ -172,15 +114,15 @@ def grade_columns(raters: Sequence[str], own: str, *, blind: bool = False) -> li
     columns: list[Column] = [{"name": "grade", "label": "Grade", "width": 82, "narrow": True}]
     if not blind:
         columns += [
-            {"name": f"by {name}", "label": name or "unnamed", "width": 78} for name in raters if name != own
+            {"name": f"by {name}", "label": name or "unnamed", "width": 60} for name in raters if name != own
         ]
         columns += [
-            {"name": "place", "label": "#", "kind": "number", "width": 34},
-            {"name": "fate", "label": "Fate", "kind": "fate", "width": 128},
+            {"name": "place", "label": "#", "kind": "number", "width": 40},
+            {"name": "fate", "label": "Fate", "kind": "fate", "width": 122},
         ]
     return [
         *columns,
-        {"name": "where", "label": "Place", "kind": "place", "width": 190},
+        {"name": "where", "label": "Place", "kind": "place", "width": 170},
         {"name": "text", "label": "Text", "narrow": True},
     ]
 
@@ -226,22 +168,21 @@ def verdict_of(before: Quality, after: Quality) -> str:
     return told if is_known or told == "unchanged" else NOT_ENOUGH
 
 
-def quality_rows(judged: Iterable[Judged]) -> list[GridRow]:
+def quality_rows(judged: Iterable[Judged]) -> list[dict[str, Any]]:
     """Return one row a question: the figures as recorded and as tried: regressions, then the worst first."""
-    table: list[GridRow] = []
-    for query, before, after in worst_first(judged):
-        cells: dict[str, Any] = {
-            "question": one_line(query),
-            "ndcg": wording.ratio(after.ndcg),
-            "change": wording.signed(round(change(before, after), 3)),
-            "precision": wording.ratio(after.precision),
-            "recall": wording.share(after.recall),
-            "used": wording.share(after.utilisation),
+    return [
+        {
+            "question": query,
+            "nDCG@10": round(after.ndcg, 3),
+            "change": round(change(before, after), 3),
+            "precision@10": round(after.precision, 3),
+            "evidence": wording.share(after.recall),
+            "budget used": wording.share(after.utilisation),
             "judged": wording.share(after.coverage),
             "verdict": verdict_of(before, after),
         }
-        table.append({"id": query, "label": one_line(query, 60), "cells": cells})
-    return table
+        for query, before, after in worst_first(judged)
+    ]
 
 
 def tally(judged: Iterable[Judged]) -> str:

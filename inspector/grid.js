@@ -163,13 +163,13 @@ const begin = (root, of) => {
       // The candidate that is on the screen now, whatever is on its way.
       state.tell("graded", state.chosen, grade);
       state.walk(1);
-    } else if (state.data.walks && (key === "j" || key === "k")) state.walk(key === "j" ? 1 : -1);
+    } else if (state.data.walks && (key === "j" || key === "k")) state.mark(key === "j" ? 1 : -1);
     else if (event.target === box && (key === "ArrowDown" || key === "ArrowUp")) state.mark(key === "ArrowDown" ? 1 : -1);
-    else if (event.target === box && key === "Enter" && state.chosen !== null) state.choose(state.chosen);
+    else if (key === "Enter" && (event.target === box || (state.data.opens && event.target === document.body)) && state.chosen !== null) state.choose(state.chosen);
     else return;
     event.preventDefault();
   };
-  // Arrows move the mark; where rows open a page, Enter opens, else the mark is the choice.
+  // J, K and arrows move the mark; where rows open a page, Enter opens, else the mark is the choice.
   state.mark = (by) => {
     if (!state.data.opens) { state.walk(by); return; }
     const ids = state.data.rows.filter((row) => !row.line).map((row) => row.id);

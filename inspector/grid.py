@@ -89,7 +89,7 @@ def draw(
         sort: Column and whether ascending.
         on_sort: Called with those.
         on_grade: Called with the id that was on the screen and the digit, 0 to 3, that was pressed.
-        walks: J and K walk, wherever the focus is.
+        walks: J and K walk, wherever the focus is; where a row opens a page, Enter then opens it.
         rests: `st.session_state["walking"]` says whether a next key may come at once: what is slow waits.
         opens: A row opens a page, so that arrows only move the mark and Enter opens.
     """
@@ -98,7 +98,13 @@ def draw(
         raise ValueError(f"ids of a table's rows must differ, got {sorted(ids)!r:.200}")
     seen: dict[str, int] = st.session_state.setdefault(f"{key}-seen", {})
     data = {
-        "columns": list(columns),
+        # A column that says nothing has no room.
+        "columns": [
+            column
+            for column in columns
+            if column.get("kind") == "tick"
+            or any(row["cells"].get(column["name"]) for row in rows if "cells" in row)
+        ],
         "rows": list(rows),
         "label": label,
         "height": height,

@@ -5,21 +5,30 @@ Every text is escaped here, and nowhere else does a text of a record become HTML
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
+from rapidfuzz.distance import Indel
+
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.types import Key, Passage
 from langchain_context_engine.ranking.identity import DEDUPE_RULES
-from langchain_context_engine.text.differences import Difference
 from langchain_context_engine.text.matches import match_spans
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.trace.context import Context
-from langchain_context_engine.trace.explain import Names, how_alike
+from langchain_context_engine.trace.explain import how_alike
 
-_LONGEST_STRUCK, _ENDS = 240, 80
+LONGEST = 20_000
+"""Characters of each of two texts that are compared: it takes some hundredths of a second."""
+
+_WORDS = re.compile(r"\s+|\w+|[^\w\s]")
+_AROUND, _LONGEST_EQUAL = 16, 80
+"""Words and spaces that are shown around what differs, and characters of what is equal that are."""
+
+_LONGEST_STRUCK, _MOST_LINES, _ENDS = 160, 3, 60
 
 
 def pieces(text: str, terms: Sequence[str]) -> list[tuple[str, bool]]:
@@ -50,17 +59,27 @@ def cut(parts: Iterable[tuple[str, bool]], terms: Sequence[str]) -> str:
     )
 
 
-def sides(found: Sequence[Difference]) -> tuple[str, str]:
-    """Return both sides of what differs as HTML, coloured and underlined; what is left out is told."""
-    left, right = [], []
-    for difference in found:
-        if difference.skipped:
-            told = f"<i>… {difference.skipped:,} equal characters …</i>"
-            left.append(told)
-            right.append(told)
-        left.append(_side(difference.left, "del"))
-        right.append(_side(difference.right, "ins"))
-    return "<br>".join(left), "<br>".join(right)
+def sides(first: str, second: str) -> tuple[str, str]:
+    """Return two texts as HTML, what differs coloured and underlined; what is equal far from it is folded."""
+    if first == second:
+        return ("<i>the same to the letter</i>",) * 2
+    a, b = (_WORDS.findall(text[:LONGEST]) for text in (first, second))
+    steps, left, right = Indel.opcodes(a, b), "", ""
+    for number, step in enumerate(steps):
+        words, others = a[step.src_start : step.src_end], b[step.dest_start : step.dest_end]
+        if step.tag == "equal":
+            before, after = _AROUND * (number > 0), _AROUND * (number + 1 < len(steps))
+            middle = "".join(words[before : len(words) - after])
+            if len(middle) > _LONGEST_EQUAL:
+                middle = f"\n… {len(middle):,} equal characters …\n"
+            told = escape(
+                middle.join(("".join(words[:before]), "".join(words[max(before, len(words) - after) :])))
+            )
+            left, right = left + told, right + told
+        else:
+            left += _marked("".join(words), "u class=ce-del") if words else ""
+            right += _marked("".join(others), "u class=ce-ins") if others else ""
+    return left.strip("\n"), right.strip("\n")
 
 
 def pairs(told: Mapping[str, object]) -> str:
@@ -79,16 +98,13 @@ def box(html: str, name: str = "", height: int | None = None) -> str:
 
 def _struck(text: str) -> str:
     """Return what does not stand in the text; the middle of what is long is folded."""
-    if len(text) <= _LONGEST_STRUCK:
+    ends = text.strip("\n")[:_ENDS].split("\n")[0], text.strip("\n")[-_ENDS:].split("\n")[-1]
+    folded = text.strip("\n")[len(ends[0]) : -len(ends[1]) or None]
+    if len(text) <= _LONGEST_STRUCK and text.count("\n") <= _MOST_LINES:
         return f"<del>{escape(text)}</del>"
-    middle = escape(text[_ENDS:-_ENDS])
-    told = f"… {len(text) - 2 * _ENDS:,} characters more that do not stand in the text …"
-    opened = f"<details><summary>{told}</summary><del>{middle}</del></details>"
-    return f"<del>{escape(text[:_ENDS])}</del>{opened}<del>{escape(text[-_ENDS:])}</del>"
-
-
-def _side(parts: Sequence[tuple[str, bool]], mark: str) -> str:
-    return "".join(_marked(text, f"u class=ce-{mark}" if differs else "") for text, differs in parts)
+    told = f"… {len(folded):,} characters more that do not stand in the text …"
+    opened = f"<details><summary>{told}</summary><del>{escape(folded.strip())}</del></details>"
+    return f"<del>{escape(ends[0])}</del>{opened}<del>{escape(ends[1])}</del>\n"
 
 
 def _marked(text: str, mark: str) -> str:
@@ -126,24 +142,24 @@ def passages_of_text(context: Context) -> list[Piece]:
     ]
 
 
-def duplicate_pairs(context: Context) -> list[tuple[Key, Key, str]]:
-    """Return what stands for another, that other, and in words how alike they are.
+def duplicate_pairs(context: Context) -> list[tuple[Key, Key]]:
+    """Return what stands for another, and that other.
 
     First those of which one is in the context, then by what stands for most.
     """
-    names, final = Names(context), context.final_decisions()
-    of = {key: one.repeats for key, one in final.items() if one.repeats is not None}
-    many = Counter(of.values())
-    found = []
-    for key, winner in of.items():
-        told, details = how_alike(final[key], context, names), final[key].details
-        rules = [
-            name.replace("_", " ") for name, rule in DEDUPE_RULES.items() if repr(rule) == details.get("rule")
-        ]
-        least = f"{details['threshold']:g} % suffice" if "threshold" in details else ""
-        found.append((winner, key, ", ".join(filter(None, (told, least, *rules)))))
-    kept = {passage.key for passage in context.passages}
-    return sorted(found, key=lambda pair: (pair[0] not in kept, -many[pair[0]], pair[:2]))
+    of = {key: one.repeats for key, one in context.final_decisions().items() if one.repeats is not None}
+    many, kept = Counter(of.values()), {passage.key for passage in context.passages}
+    found = [(winner, key) for key, winner in of.items()]
+    return sorted(found, key=lambda pair: (pair[0] not in kept, -many[pair[0]], pair))
+
+
+def how_joined(context: Context, key: Key) -> str:
+    """Return in words how alike a duplicate is to what stands for it, what sufficed, and by which rule."""
+    decision = context.final_decisions()[key]
+    details = decision.details
+    rules = [n.replace("_", " ") for n, rule in DEDUPE_RULES.items() if repr(rule) == details.get("rule")]
+    least = f"{details['threshold']:g} % suffice" if "threshold" in details else ""
+    return ", ".join(filter(None, (how_alike(decision, context), least, *rules)))
 
 
 def cut_pieces(passage: Passage) -> list[tuple[str, bool]]:

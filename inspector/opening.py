@@ -7,12 +7,12 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from langchain_context_engine import ConfigError, Context, Journal
+from langchain_context_engine import ConfigError, Context, ContextEngineError, Journal
 from langchain_context_engine.journal import Answer, Judgment, TraceRow
 
 JOURNAL_VARIABLE = "CONTEXT_ENGINE_JOURNAL"
@@ -33,6 +33,7 @@ SAMPLES = {
 _FOLDER = Path(__file__).parent / "samples"
 _NAME = re.compile(r"[a-z0-9-]{1,64}")
 _LARGEST = 64_000_000
+_LATEST = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,12 @@ class _JournalWithin(Journal):
             for name, questions in super().sets().items()
         }
         return {name: questions for name, questions in kept.items() if questions}
+
+    def keep_view(self, name: str, filters: Mapping[str, str]) -> None:
+        super().keep_view(name, {**filters, "scope": self._digest} if filters else filters)
+
+    def views(self) -> Mapping[str, Mapping[str, str]]:
+        return {name: kept for name, kept in super().views().items() if kept.get("scope") == self._digest}
 
     def _mine(self) -> set[str]:
         return {row.id for row in self.traces(1_000_000)}
@@ -157,6 +164,22 @@ def answer_to(name: str, settings: Settings) -> Answer | None:
     with journal_of(settings) as journal:
         found = [] if journal is None else journal.answers(name)
     return found[0] if found else None
+
+
+def row_of(name: str, settings: Settings) -> TraceRow | None:
+    """Return a journal's row of a trace, with its note and tags; None where the trace is not of a journal."""
+    found: list[TraceRow] = []
+    # A journal that has gone meanwhile costs the note alone.
+    with suppress(ContextEngineError), journal_of(settings) as journal:
+        found = [] if journal is None else journal.traces(1, id=name)
+    return found[0] if found else None
+
+
+def known_tags(settings: Settings) -> set[str]:
+    """Return the tags of the latest answers that have some."""
+    with journal_of(settings) as journal:
+        found = [] if journal is None else journal.traces(_LATEST, is_noted=True)
+    return {tag for row in found for tag in row.tags}
 
 
 def store_beside(journal: Path | None) -> str:

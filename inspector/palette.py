@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from langchain_context_engine.models.types import Reason, Verdict
+from langchain_context_engine.models.types import Decision, Reason, Verdict
+from langchain_context_engine.trace.explain import Row
 
 _GREEN, _AMBER, RED, GREY, _BLUE = "#009e73", "#e69f00", "#d55e00", "#7d8794", "#56b4e9"
 OTHERS = "#6b6b6b"
@@ -47,6 +48,11 @@ def _colour_of(reason: Reason, words: str) -> str:
 
 FATE_COLOURS: Mapping[str, str] = {words: _colour_of(reason, words) for reason, words in FATES.items()}
 """Fate in words → colour: green is in, amber in part, vermilion had no room, grey repeats, blue a rule."""
+
+
+def fell_for(one: Decision | Row) -> Reason:
+    """Return what a candidate is told to have fallen for: what repeats another is a duplicate."""
+    return Reason.DUPLICATE if "duplicate_of" in one.details else one.reason
 
 
 def fate_of(verdict: Verdict, reason: Reason) -> str:

@@ -59,17 +59,22 @@ def _asked(request: ContextRequest, names: Iterable[str]) -> dict[str, str]:
     return {n: _told(value) for n, value in values.items() if value is not None and value != getattr(own, n)}
 
 
-def differing(contexts: Mapping[str, Context]) -> dict[str, dict[str, Any]]:
-    """Return in what some contexts differ: dotted name of a setting → context → its value or None."""
-    described = {}
-    for name, context in contexts.items():
-        asked = {"question": context.request.query, "tokens allowed": context.budget, "k": context.request.k}
-        described[name] = {**asked, "limit": context.request.limit, **_flat(context.settings)}
-    settings = dict.fromkeys(setting for values in described.values() for setting in values)
-    found = {one: {name: values.get(one) for name, values in described.items()} for one in settings}
+def differing(first: Context, other: Context) -> dict[str, tuple[Any, Any]]:
+    """Return in what two contexts differ: dotted name of a setting → its value or None in each."""
+    was, now = (
+        {
+            "question": one.request.query,
+            "tokens allowed": one.budget,
+            "k": one.request.k,
+            "limit": one.request.limit,
+        }
+        | _flat(one.settings)
+        for one in (first, other)
+    )
     # What the engine has is told by what each was allowed.
-    found.pop("budget.tokens", None)
-    return {one: values for one, values in found.items() if len(set(map(str, values.values()))) > 1}
+    names = [name for name in dict.fromkeys((*was, *now)) if name != "budget.tokens"]
+    found = {name: (was.get(name), now.get(name)) for name in names}
+    return {name: values for name, values in found.items() if str(values[0]) != str(values[1])}
 
 
 def _flat(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:

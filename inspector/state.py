@@ -6,7 +6,8 @@ for the process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ import streamlit as st
 
 from inspector import opening
 from inspector.opening import Settings
-from langchain_context_engine import ConfigError, Context
+from langchain_context_engine import ConfigError, Context, Journal
 from langchain_context_engine.models.types import Ranked
 from langchain_context_engine.search.store_overview import open_client
 from langchain_context_engine.trace.explain import Row, rows
@@ -42,8 +43,25 @@ def settings() -> Settings:
     return Settings.from_environment()
 
 
+@contextmanager
+def writing() -> Iterator[Journal]:
+    """Open the journal to be written to.
+
+    Raises:
+        ConfigError: There is none, or it cannot be written.
+    """
+    with opening.journal_of(settings(), read_only=False) as journal:
+        if journal is None:
+            raise ConfigError(f"there is no journal {settings().journal or ''}")
+        yield journal
+
+
 def go(page: str, **address: Any) -> None:
-    """Go to a page by its name, with what its address then says."""
+    """Go to a page by its name, with what its address then says.
+
+    Where the page is going is noted: what looks again every so often may come between, and then goes on.
+    """
+    st.session_state["going"] = page, address
     st.switch_page(st.session_state["pages"][page], query_params=address)
 
 
@@ -60,6 +78,13 @@ def follow_address() -> None:
     if "trace" not in session and settings().trace is not None:
         session["trace"] = opening.FILE
     name = session["written"] = session.get("trace")
+    if session.get("drawn") != name:
+        session["drawn"] = name
+        for key in ("candidate", "reading", "side"):
+            session.pop(key, None)
+            session.pop(f"log-{key}", None)
+        if "find" in session:
+            session["find"] = ""
     if name and asked != name:
         st.query_params["trace"] = name
 
@@ -74,9 +99,9 @@ def one_of(key: str, options: Sequence[str], label: str, **given: Any) -> str:
     return str(chosen or options[0])
 
 
-def whether(key: str, label: str, told: str | None = None) -> bool:
-    """Draw a switch, off at first, and return whether it is on; `told` is what it says on hover."""
-    return bool(st.toggle(label, key=key, help=told, **BOUND))
+def whether(key: str, label: str, told: str | None = None, *, value: bool = False) -> bool:
+    """Draw a switch and return whether it is on; `told` is what it says on hover."""
+    return bool(st.toggle(label, value, key=key, help=told, **BOUND))
 
 
 def search_field(key: str, label: str, shown: str, **given: Any) -> str:
@@ -92,24 +117,22 @@ def picked(key: str, options: Collection[str]) -> str:
     # A browser that is a moment behind still has an address that we wrote: it must not take a choice back.
     if asked in options and asked not in session.get(f"log-{key}", ()):
         session[key] = asked
-    chosen = session[key] = session[key] if session.get(key) in options else first
+    # Who chose nothing looks at the first, also when another becomes it: then nothing is written. What is
+    # written while a knob turns would put the address back to where the knob was.
+    chosen = session[key] if session.get(key) in options else first
     if chosen != first:
         # Noted first: a run can be ended by a press between the two, and the address would seem a person's.
         session[f"log-{key}"] = [*session.get(f"log-{key}", ()), chosen][-_LOGGED:]
-        st.query_params[key] = chosen
+        if asked != chosen:
+            st.query_params[key] = chosen
     elif asked:
         del st.query_params[key]
     return str(chosen)
 
 
 def look_at(name: str) -> None:
-    """Look at a trace from now on; what was chosen and searched in another is forgotten."""
+    """Look at a trace from now on; what was chosen and searched in another is forgotten when it is drawn."""
     if st.session_state.get("trace") != name:
-        for key in ("candidate", "reading", "side"):
-            st.session_state.pop(key, None)
-            st.session_state.pop(f"log-{key}", None)
-        if "find" in st.session_state:
-            st.session_state["find"] = ""
         st.session_state["looked-before"] = st.session_state.get("trace")
         st.session_state["trace"] = name
 
@@ -121,14 +144,14 @@ def open_page(name: str, page: str = "explain", **address: Any) -> None:
     go(page, trace=name, **address)
 
 
-def add(name: str, context: Context) -> None:
+def add(name: str, context: Context, **address: Any) -> None:
     """Keep a trace that this session opened or asked, and look at it; the oldest makes way."""
     opened = st.session_state.setdefault("opened", {})
     opened.pop(name, None)
     opened[name] = context
     while len(opened) > _OPENED:
         del opened[next(iter(opened))]
-    open_page(name)
+    open_page(name, **address)
 
 
 def known_names() -> list[str]:
@@ -192,6 +215,15 @@ def replayed(opened: Opened, changed: dict[str, Any]) -> tuple[Context, list[Row
         return context, rows(context, ranked)
 
     return remember(("replay", opened.name, repr(sorted(changed.items()))), compute)
+
+
+def unreplayable(opened: Opened) -> str:
+    """Return why nothing can be tried on a trace (a part was a function, it is damaged), else ""."""
+    try:
+        replayed(opened, {})
+    except ConfigError as error:
+        return str(error)
+    return ""
 
 
 def client(place: str) -> Any:

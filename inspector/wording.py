@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -87,6 +88,16 @@ def one_line(text: str, length: int = _SNIPPET) -> str:
     """Return a text's beginning on one line."""
     line = " ".join(text[: 4 * length].split())
     return line if len(line) <= length else f"{line[: length - 1]}…"
+
+
+def noted(tags: Iterable[str], note: str) -> str:
+    """Return what people wrote of an answer, on one line.
+
+    Example:
+        >>> noted(("billing", "to do"), "wrong price"), noted((), "")
+        ('#billing #to do · wrong price', '')
+    """
+    return " · ".join(filter(None, (" ".join(f"#{tag}" for tag in tags), one_line(note))))
 
 
 def sentence(text: str) -> str:

@@ -36,23 +36,33 @@ def show() -> None:
     st.subheader("Open a store")
     st.caption(
         "A Chroma server's address, a folder of Chroma, or the folder that `index` printed (--store). Traces "
-        "never need this; only a new question does. A folder is copied first, so that nothing writes to it."
+        "never need this; a new question does, and to hear why a record was not offered. A folder is copied "
+        "first, so that nothing writes to it."
     )
-    with st.form("store"):
-        where, go = st.columns([5, 1], vertical_alignment="bottom")
-        where.text_input(
-            "Server or folder", key="where", value=place, placeholder="http://localhost:8000  or  ./chroma"
-        )
-        is_asked = go.form_submit_button("Open", width="stretch")
-    if is_asked:
-        # Opened anew: what was written since is in the new copy.
-        st.session_state.setdefault("clients", {}).pop(place, None)
-        st.session_state.get("remembered", {}).clear()
-        st.session_state["open-store"] = (st.session_state["where"] or "").strip()
-        st.rerun()
+    where_field("Server or folder", "where", place)
     if place:
         with cards.guard("Check the address, and that the server runs."):
             store(place)
+
+
+def where_field(label: str, key: str, place: str = "") -> None:
+    """Draw where a store's place is given; Enter opens it."""
+
+    def take() -> None:
+        open_place((st.session_state[key] or "").strip())
+
+    st.text_input(label, place, key=key, on_change=take, placeholder="http://localhost:8000  or  ./chroma")
+
+
+def open_place(place: str) -> None:
+    """Open a store, anew: what was written since is in the new copy."""
+    with cards.kept_guard("Check the address, and that the server runs."):
+        st.session_state.setdefault("clients", {}).pop(place, None)
+        st.session_state.get("remembered", {}).clear()
+        st.session_state["open-store"] = ""
+        if place:
+            state.client(place)
+        st.session_state["open-store"] = place
 
 
 def store(place: str) -> None:
@@ -63,13 +73,11 @@ def store(place: str) -> None:
         return
     cards.table([dict(sheet) for sheet in found])
     told = doubts(found)
-    if not is_server(place):
-        told.append(
-            "This is a copy of the folder as it was when it was opened. Press Open again for what was "
-            "written since."
-        )
     for doubt in told:
         st.text(f"! {doubt}")
+    if not is_server(place):
+        st.caption("This is a copy of the folder as it was when it was opened.")
+        st.button("Copy what was written since", on_click=open_place, args=(place,))
 
 
 def ask(request: ContextRequest | None) -> None:
@@ -128,12 +136,6 @@ def engine_of(names: Sequence[str], **settings: Any) -> ContextEngine:
     return ContextEngine(sources, timeout_seconds=_TIMEOUT_SECONDS, **settings)
 
 
-def engine_of_store(context: Context) -> ContextEngine | None:
-    """Return an engine over the collections that a question was asked of; None where no store is open."""
-    names = asked_of(context)
-    return engine_of(names) if names else None
-
-
 def asked_of(context: Context) -> list[str]:
     """Return the open store's collections that a question was asked of; all where none is known."""
     names, wanted = names_in_store(), {candidate.source for candidate in context.candidates}
@@ -153,8 +155,7 @@ def again(opened: Opened, changed: Mapping[str, Any]) -> None:
         return
     with box:
         if not place_of_store():
-            st.text("Open the store first: the Collections page opens a folder or a server.")
-            st.page_link(st.session_state["pages"]["collections"], label="Open a store")
+            where_field("Open the store first: a folder or a server", "store-again")
             return
         st.caption(f"Asks {place_of_store()}, and records the answer where there is a journal.")
         if st.button("Ask again", key="ask-again", type="primary"):
@@ -170,8 +171,10 @@ def again(opened: Opened, changed: Mapping[str, Any]) -> None:
                 ask_store(asked_of(opened.context), request, settings)
 
 
-def ask_store(names: Sequence[str], request: ContextRequest, settings: Mapping[str, Any]) -> None:
-    """Ask once, and go to the explanation.
+def ask_store(
+    names: Sequence[str], request: ContextRequest, settings: Mapping[str, Any], **address: str
+) -> None:
+    """Ask once, and go to the explanation, with what its address then says.
 
     Raises:
         ConfigError: There is no collection, or a setting is wrong.
@@ -183,9 +186,9 @@ def ask_store(names: Sequence[str], request: ContextRequest, settings: Mapping[s
         context = engine_of(names, journal=journal, **settings).build(within_scope(request))
         trace = _recorded(journal, context)
     if trace is not None:
-        state.open_page(trace)
+        state.open_page(trace, **address)
     number = st.session_state["asked"] = st.session_state.get("asked", 0) + 1
-    state.add(f"asked-{number}", context)
+    state.add(f"asked-{number}", context, **address)
 
 
 def _recorded(journal: Journal | None, context: Context) -> str | None:

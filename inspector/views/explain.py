@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from html import escape
 
@@ -18,9 +19,10 @@ from inspector.candidates import (
     rows_like,
     score_tree,
 )
+from inspector.comparing import told_keys
 from inspector.knobs import can_turn_to
-from inspector.marking import Piece, cut_pieces, cut_tokens, duplicate_pairs, passages_of_text
-from inspector.palette import colours_of, fate_of
+from inspector.marking import Piece, cut_pieces, cut_tokens, duplicate_pairs, how_joined, passages_of_text
+from inspector.palette import colours_of, fate_of, fell_for
 from inspector.settings_diff import narrowing
 from inspector.state import Opened, one_of
 from inspector.views import collections
@@ -28,8 +30,7 @@ from inspector.views.tune import open_with
 from inspector.wording import file_name, one_line, option_of, plain, sentence
 from langchain_context_engine import Context
 from langchain_context_engine.evaluation.known_item import why_not_offered
-from langchain_context_engine.models.types import Candidate, Key, Verdict
-from langchain_context_engine.text.differences import LONGEST, differences
+from langchain_context_engine.models.types import Candidate, Key, Reason, Verdict
 from langchain_context_engine.text.words import query_terms
 from langchain_context_engine.trace.explain import Row, explain
 from langchain_context_engine.trace.labels import labels
@@ -43,10 +44,11 @@ NONE_SHOWN = {
     "Near misses": "No candidate lacked room alone. “Left out” says what each lacked.",
     "Left out": "Every candidate is in the context.",
 }
-PAIR_HEIGHT = 150
+PAIR_HEIGHT = 190
 TEXT_HEIGHT = 210
 MOST_CHANGES = 4
 MOST_PAIRS = 30
+MOST_TOLD = 10
 
 
 def show() -> None:
@@ -103,10 +105,13 @@ def candidates(opened: Opened, rows: list[Row], shown: str, find: str) -> None:
         name = state.picked("candidate", found)
         left, right = st.columns([64, 36], gap="small")
         with left:
-            ranked(opened, rows, list(found.values()), name, below=40 if find else 0)
+            ranked(opened, rows, list(found.values()), name)
+            if find:
+                not_offered(opened.context, find)
         with right:
             candidate(opened, found[name])
-    elif not rows:
+        return
+    if not rows:
         is_failed = str(opened.context.status) == "failed"
         st.text(
             "Every source failed, so there is no answer. The warnings above say how."
@@ -119,7 +124,7 @@ def candidates(opened: Opened, rows: list[Row], shown: str, find: str) -> None:
         st.text("No candidate of this question is like that: no source offered it.")
     if find:
         not_offered(opened.context, find)
-    if not found and (find or not rows):
+    if find or not rows:
         narrowed = narrowing(opened.context)
         st.caption(
             "What narrowed the question. Widening one of these needs a new question."
@@ -129,7 +134,7 @@ def candidates(opened: Opened, rows: list[Row], shown: str, find: str) -> None:
         st.html(marking.pairs(narrowed))
 
 
-def ranked(opened: Opened, rows: list[Row], shown: list[Row], name: str, *, below: int) -> None:
+def ranked(opened: Opened, rows: list[Row], shown: list[Row], name: str) -> None:
     """Draw the ranked table; a click, Enter, J and K choose a candidate."""
     colours = colours_of(signal for row in rows for signal in row.contributions)
     terms = query_terms(opened.context.request.query)
@@ -143,7 +148,7 @@ def ranked(opened: Opened, rows: list[Row], shown: list[Row], name: str, *, belo
         on_choose=lambda option: st.session_state.update(candidate=option),
         walks=True,
         rests=True,
-        below=below + 26 * has_bars,
+        below=26 * has_bars,
     )
     if has_bars:
         keys = "".join(
@@ -154,28 +159,44 @@ def ranked(opened: Opened, rows: list[Row], shown: list[Row], name: str, *, belo
 
 
 def not_offered(context: Context, named: str) -> None:
-    """Say why a record that is no candidate was not offered, by the store where one is open."""
-    engine = collections.engine_of_store(context)
-    if engine is None:
-        st.page_link(
-            st.session_state["pages"]["collections"],
-            label="Open its store to hear why a record is no candidate",
+    """Say why a record that is no candidate was not offered, by the store, which can be opened here."""
+    if not collections.place_of_store():
+        collections.where_field(
+            "Is it no candidate? Open its store to hear why: a folder or a server", "store-here"
         )
-    elif st.button(f"Ask the store about “{plain(one_line(named, 40))}”", key="ask-store"):
-        with cards.guard("Open the store again on the Collections page."), st.spinner("Asking the store…"):
-            request = collections.within_scope(context.request)
-            key = ("why-not", st.session_state["open-store"], repr(request), named)
-            found = state.remember(key, lambda: why_not_offered(engine, request, named))
-            for item in found:
-                st.text(item.sentence)
-            if not found:
-                st.text("The store holds nothing of that id, place, title or exact text in this scope.")
+        return
+    with cards.guard("Open the store again on the Collections page."):
+        request, names = collections.within_scope(context.request), collections.asked_of(context)
+        key = (collections.place_of_store(), repr(request), named)
+        if st.button(f"Ask the store why “{plain(one_line(named, 40))}” is no candidate", key="ask-store"):
+            with st.spinner("Asking the store…"):
+                st.session_state["why-not"] = (
+                    key,
+                    why_not_offered(collections.engine_of(names), request, named),
+                )
+        asked, told = st.session_state.get("why-not", (None, ()))
+        if asked != key:
+            return
+        found = [item for item in told if not item.is_offered]
+        if not found:
+            st.text(
+                "All that is called so was offered, and stands among the candidates."
+                if told
+                else "The store holds nothing of that id, place, title or exact text in this scope."
+            )
+        for item in found[:MOST_TOLD]:
+            st.html(f'<div class="ce-panel ce-why">{escape(item.sentence)}</div>')
+            name = option_of(item.key)
+            # It brings the record among the candidates, where its fate is told in full.
+            if item.rank and st.button(f"Ask again with limit {item.rank:,}", key=f"ask-limit-{name}"):
+                again = dataclasses.replace(request, limit=item.rank)
+                collections.ask_store(names, again, {}, candidate=name)
 
 
 def candidate(opened: Opened, row: Row) -> None:
     """Draw the candidate that is looked at: its fate, its reason, its pair, what would admit it, its text."""
     context = opened.context
-    known = cards.fate_html(fate_of(row.verdict, row.reason), f" · rank {row.place}" if row.place else "")
+    known = cards.fate_html(fate_of(row.verdict, fell_for(row)), f" · rank {row.place}" if row.place else "")
     st.html(
         f'<div class="ce-panel"><p>{known}</p><p class="ce-where">{record_html(row)}</p>'
         f'<p class="ce-reason">{escape(sentence(row.sentence))}</p></div>'
@@ -183,19 +204,20 @@ def candidate(opened: Opened, row: Row) -> None:
     changes = st.container()
     repeats = context.final_decisions()[row.key].repeats
     if repeats is not None:
+        st.caption(how_joined(context, row.key))
         pair(opened, repeats, row.key)
         others = option_of(repeats)
         st.button("Go to what it repeats", on_click=look_at, args=(others,), key=f"winner-{others}")
-    # As high as a large screen has room for, unless its pair stands above.
-    text(context, row, "ce-low" if repeats is not None else "ce-tall")
-    # Where there is room for it: what is out has its what-if, what repeats another has its pair.
+    # As high as the screen has room for: a whole one has its score below, a duplicate its pair above.
+    is_cut = row.verdict is Verdict.KEPT and row.reason is not Reason.WHOLE
+    text(context, row, "ce-low" if repeats is not None else "ce-high" if is_cut else "ce-tall")
     if lines := score_tree(row):
         cells = "".join(
             f'<tr><td style="padding-left:{16 * depth}px">{"└ " if depth else ""}{escape(name)}</td>'
             f"<td>{escape(told)}</td></tr>"
             for depth, name, told in lines
         )
-        is_open = row.verdict is Verdict.KEPT and repeats is None
+        is_open = row.reason is Reason.WHOLE
         with st.expander(f"Score {row.score or 0:.3f}", expanded=is_open):
             st.html(f'<table class="ce-tree">{cells}</table>')
     # Told when it is wanted: the ranking is worked out for it, which each step of J and K would wait for.
@@ -208,7 +230,7 @@ def candidate(opened: Opened, row: Row) -> None:
     with st.expander("Metadata"):
         offered = {"offered by": ", ".join(record.provenance)}
         st.html(marking.pairs({**facts, **offered, **record.metadata}))
-    if row.verdict is Verdict.DROPPED:
+    if row.verdict is Verdict.DROPPED and not state.unreplayable(opened):
         with changes:
             # Last, so that all else is there at once; and not for each step of a walk, which would wait.
             if st.session_state["walking"]:
@@ -233,25 +255,26 @@ def record_html(row: Row) -> str:
 def pair(opened: Opened, winner: Key, duplicate: Key) -> None:
     """Draw a duplicate beside what it repeats: only what differs, with the words around it."""
     context = opened.context
-    names = {
-        row.key: f"{row.label} · rank {row.place}" if row.place else row.label
-        for row in state.rows_of(opened)
-    }
-    kept, dropped = candidate_of(context, winner), candidate_of(context, duplicate)
-    found, is_all = differences(kept.text, dropped.text)
-    texts = marking.sides(found) if found else ("<i>the same to the letter</i>",) * 2
+    alone: list[Row] = []
+    if not state.unreplayable(opened):
+        alone = state.replayed(opened, {"dedupe_threshold": None, "dedupe_rules": ()})[1]
+    places = {row.key: f" · rank {row.place} were it no duplicate" for row in alone if row.place}
+    places |= {row.key: f" · rank {row.place}" for row in state.rows_of(opened) if row.place}
+    names = {row.key: f"{row.label}{places.get(row.key, '')}" for row in state.rows_of(opened)}
+    texts = [candidate_of(context, key).text for key in (winner, duplicate)]
     is_in = any(passage.key == winner for passage in context.passages)
     sides = "".join(
-        f"<div><strong>{label}</strong> <bdi>{escape(names.get(key, key[1]))}</bdi>"
-        f"{marking.box(html, height=PAIR_HEIGHT)}</div>"
-        for label, key, html in (
-            ("Stands:" if is_in else "Ranked better:", winner, texts[0]),
-            ("Repeats it:", duplicate, texts[1]),
+        f"<div><strong>{label}</strong> <bdi>{escape(names.get(key, key[1]))}</bdi>{marking.box(html)}</div>"
+        for label, key, html in zip(
+            ("Stands:" if is_in else "Ranked better:", "Repeats it:"),
+            (winner, duplicate),
+            marking.sides(*texts),
+            strict=True,
         )
     )
-    st.html(f'<div class="ce-pair ce-panel">{sides}</div>')
-    if not is_all:
-        st.caption(f"Only {LONGEST:,} characters of each were compared, from where they begin to differ.")
+    st.html(f'<div class="ce-pair ce-panel" tabindex="0" style="max-height:{PAIR_HEIGHT}px">{sides}</div>')
+    if max(map(len, texts)) > marking.LONGEST:
+        st.caption(f"Only the first {marking.LONGEST:,} characters of each were compared.")
 
 
 def text(context: Context, row: Row, tall: str) -> None:
@@ -260,8 +283,10 @@ def text(context: Context, row: Row, tall: str) -> None:
     kept = next((p for p in context.passages if p.key == row.key), None)
     if kept is not None and kept.is_truncated and kept.spans:
         counted = cut_tokens(context, kept)
-        shown = f"{counted[0]:,} of {counted[1]:,} tokens" if counted else "A part"
-        st.caption(f"{shown} stand in the text; what is struck out does not.")
+        told = (
+            f"{counted[0]:,} of {counted[1]:,} tokens stand in the text" if counted else "A part stands there"
+        )
+        st.caption(f"{told} ({kept.tokens:,} with its marker and place); what is struck out does not.")
         st.html(marking.box(marking.cut(cut_pieces(kept), terms), name=tall))
         return
     if kept is not None and kept.is_truncated:
@@ -273,16 +298,17 @@ def text(context: Context, row: Row, tall: str) -> None:
 
 def wanted(opened: Opened, row: Row) -> None:
     """Draw what would admit a candidate that was left out, each change proved by a replay."""
-    key = ("whatif", opened.name, row.key)
+    key, names = ("whatif", opened.name, row.key), {one.key: one.label for one in state.rows_of(opened)}
     with cards.guard("Try the Tune page."):
         with st.spinner("Replaying under other settings…"):
             changes = state.remember(key, lambda: what_would_it_take(opened.context, row.key, seconds=3))
         for number, change in enumerate(changes[:MOST_CHANGES]):
             told, button = st.columns([76, 24], vertical_alignment="center", gap="small")
-            smallest = " (the smallest that does)" if change.is_smallest else ""
-            told.html(
-                f'<div class="ce-panel ce-change"><p>In with {escape(change.sentence)}{smallest}.</p></div>'
-            )
+            smallest = " (a smaller one may do)" if change.setting == "budget" else ""
+            smallest = " (the smallest that does)" if change.is_smallest else smallest
+            moves = told_keys({"Enter too": change.enters, "Leave": change.leaves}, names)
+            said = f"In with {change.sentence}{smallest}. {moves}"
+            told.html(f'<div class="ce-panel ce-change"><p>{escape(said)}</p></div>')
             can = can_turn_to(opened.context, change.settings)
             if button.button(
                 "Try in Tune", key=f"take-{number}-{change.setting}", type="tertiary", disabled=not can,
@@ -334,28 +360,31 @@ def duplicates(opened: Opened) -> None:
         return
     st.caption("What repeats another beside what stands for it. Only what differs is shown.")
     kept = {passage.key for passage in context.passages}
-    for winner, key, how in pairs[:MOST_PAIRS]:
+    for winner, key in pairs[:MOST_PAIRS]:
         fate = "in the context" if winner in kept else "ranked better, but left out too"
-        told, button = st.columns([80, 20], vertical_alignment="center")
-        told.html(f'<div class="ce-panel"><p>{escape(" · ".join(filter(None, (fate, how))))}</p></div>')
         name = option_of(key)
-        button.button("Why?", key=f"repeats-{name}", on_click=look_at, args=(name,), type="tertiary")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.text(" · ".join(filter(None, (fate, how_joined(context, key)))))
+            st.button("Why?", key=f"repeats-{name}", on_click=look_at, args=(name,), type="tertiary")
         pair(opened, winner, key)
     if len(pairs) > MOST_PAIRS:
         st.caption(f"{MOST_PAIRS} of {len(pairs)}; the others: choose a duplicate among the candidates.")
 
 
 def final_text(opened: Opened) -> None:
-    """Draw the final text, its passages beside what leads to their candidates, and a model's answer."""
-    context = opened.context
-    for number, piece in enumerate(passages_of_text(context)):
-        passage(number, piece, query_terms(context.request.query))
-    st.caption(f"{context.tokens:,} of {context.budget:,} tokens. A number leads to its candidate.")
+    """Draw the final text, passages beside what leads to their candidates, and a model's answer to it."""
+    context, answer = opened.context, None
     with cards.guard():
         answer = opening.answer_to(opened.name, state.settings())
-        if answer is not None:
-            names = labels(context) | {key: marker for marker, key in context.citations.items()}
-            told = [", ".join(names.get(k, k[1]) for k in keys) for keys in (answer.cited, answer.unused)]
+    st.caption(f"{context.tokens:,} of {context.budget:,} tokens. A number leads to its candidate.")
+    left, right = st.columns([64, 36]) if answer is not None else (st.container(), None)
+    with left:
+        for number, piece in enumerate(passages_of_text(context)):
+            passage(number, piece, query_terms(context.request.query))
+    if answer is not None and right is not None:
+        names = labels(context) | {key: marker for marker, key in context.citations.items()}
+        told = [", ".join(names.get(k, k[1]) for k in keys) for keys in (answer.cited, answer.unused)]
+        with right:
             st.subheader("What the model answered")
             st.code(answer.text, language=None, wrap_lines=True)
             st.text(
@@ -372,7 +401,7 @@ def passage(number: int, piece: Piece, terms: list[str]) -> None:
         name = option_of(piece.key)
         left.button(
             plain(piece.citation or "source"), key=f"cite-{number}-{name}", on_click=look_at, args=(name,),
-            help=plain(name), width="stretch",
+            help=plain(name),
         )  # fmt: skip
     right.html(marking.box(marking.asked(piece.text.strip("\n"), terms)))
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from inspector import cards, grading, grid, marking, state, wording
 from inspector.grading import GRADES, UNJUDGED, agreement_told, grade_columns, grade_rows
-from inspector.palette import fate_of
+from inspector.palette import fate_of, fell_for
 from inspector.state import Opened, one_of
 from inspector.views.explain import record_html
 from inspector.wording import option_of
@@ -42,49 +42,28 @@ def show() -> None:
             with body:
                 cards.part(grade, opened)
     if not is_grading:
-        waiting()
         exchange()
-
-
-def waiting() -> None:
-    """Say which grades are not saved, and offer to try again."""
-    count = grading.unsaved()
-    if not count:
-        return
-
-    def again() -> None:
-        with cards.kept_guard("The grades are still kept here, unsaved."):
-            grading.save()
-
-    with st.container(border=True, horizontal=True, vertical_alignment="center"):
-        told = wording.counted(count, "grade is", "grades are")
-        st.text(f"{told} kept here, unsaved: the journal took none.")
-        st.button("Save again", key="save-again", on_click=again)
 
 
 def grade(opened: Opened) -> None:
     """Draw the candidates to grade, and the one that is read."""
-    # Here, where a grade is given: the page around is not drawn again for it.
-    waiting()
     context, rows = opened.context, state.rows_of(opened)
     query = context.request.query
     if not rows:
         st.text("No source offered a candidate for this question, so there is nothing to grade.")
         return
-    who, only, blind, on = st.columns([3, 4, 2, 3], vertical_alignment="center")
-    with who:
+    with st.container(horizontal=True, vertical_alignment="center"):
         st.text_input(
-            "Your name", key="rater", max_chars=LONGEST_NAME, label_visibility="collapsed",
+            "Your name", key="rater", max_chars=LONGEST_NAME, label_visibility="collapsed", width=300,
             placeholder="your name, kept beside your grades", **state.BOUND,
         )  # fmt: skip
-    with only:
         is_queue = state.whether(
             "queue", "Queue", "What you have not judged, and first what nearly got in or nearly did not."
         )
-    with blind:
         is_blind = state.whether("blind", "Blind", "Hides rank, fate and the grades of others.")
-    on.button("Next question", key="next", on_click=next_question, help="One that nobody judged.")
-    everyone, own = grading.everyone(query), grading.own_grades(query)
+        st.button("Next question", key="next", on_click=next_question, help="One that nobody judged.")
+    everyone = grading.everyone(query)
+    own = {j.key: j.grade for j in everyone if j.rater == grading.rater()}
     told = f"Judged: {len(own)} of {len(rows)}"
     figures_line(quality(context, rows, grading.grades_of(query)), told, "keys: 0–3 grade, J K walk")
     if told := agreement_told(query):
@@ -121,7 +100,7 @@ def grade(opened: Opened) -> None:
     with right:
         row = found[reading]
         graded = GRADES.get(own.get(row.key, -1), UNJUDGED)
-        told = graded if is_blind else f"{fate_of(row.verdict, row.reason)} · {graded}"
+        told = graded if is_blind else f"{fate_of(row.verdict, fell_for(row))} · {graded}"
         known = f'<p class="ce-where">{record_html(row)}</p><p>{escape(told)}</p>'
         st.html(f'<div class="ce-panel">{known}</div>')
         with st.container(horizontal=True, gap="small"):
@@ -142,9 +121,9 @@ def next_question() -> None:
 
 
 def give(query: str, key: Key, value: int | None) -> None:
-    """Grade a candidate; what the journal does not take is kept and said to be unsaved."""
-    with cards.kept_guard(grading.UNSAVED):
-        grading.give(query, key, value)
+    """Grade a candidate; what the journal does not take is said."""
+    with cards.kept_guard("The grade was not kept. Give it again when the journal can be written."):
+        grading.give([(query, key, "", value)])
 
 
 def figures_line(now: Quality, *more: str) -> None:
@@ -164,11 +143,12 @@ def exchange() -> None:
         'Import JSON Lines: {"query", "source", "id", "grade", "rater"}', type=["jsonl", "json"]
     )
     if file is not None and st.button("Take these judgments in", key="take-in"):
-        with cards.guard("What was not taken in is kept here and said to be unsaved."):
-            taken = grading.take_in(read_judgments(file.getvalue()))
+        with cards.guard("None of them was taken in."):
+            taken = read_judgments(file.getvalue())
             if not taken:
                 raise ConfigError("the file holds no judgment")
-            st.success(f"{taken} judgments were taken in.")
+            grading.give(taken)
+            st.success(f"{len(taken)} judgments were taken in.")
     # Counted after what was taken in.
     judgments = grading.everyone()
     questions = wording.counted(len({judgment.query for judgment in judgments}), "question")

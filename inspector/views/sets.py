@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import streamlit as st
 
-from inspector import cards, grading, grid, opening, state, wording
+from inspector import cards, grading, opening, state, wording
 from inspector.state import Opened
 from inspector.views.tune import open_with
 from langchain_context_engine import ConfigError, Context
-from langchain_context_engine.evaluation.quality import (
-    Grades,
-    SetFigures,
-    Tried,
-    figures_of,
-    try_settings,
-)
+from langchain_context_engine.evaluation.metrics import mean
+from langchain_context_engine.evaluation.quality import Grades, Tried, try_settings
 
 if TYPE_CHECKING:
     from langchain_context_engine.evaluation.tune import Tuning
@@ -27,16 +24,6 @@ ALL = "all judged questions"
 RECORDED = "recorded"
 LONGEST_NAME = 80
 MOST_QUESTIONS = 200
-COLUMNS: list[grid.Column] = [
-    {"name": "try", "label": "Try"},
-    {"name": "recall", "label": "Recall", "kind": "number", "width": 70},
-    {"name": "ndcg", "label": "nDCG@10", "kind": "number", "width": 80},
-    {"name": "tokens", "label": "Tokens", "kind": "number", "width": 70},
-    {"name": "ms", "label": "ms", "kind": "number", "width": 56},
-    {"name": "shared", "label": "Shared", "kind": "number", "width": 70},
-    {"name": "gained", "label": "Gained", "kind": "number", "width": 70},
-    {"name": "lost", "label": "Lost", "kind": "number", "width": 60},
-]
 
 
 def show() -> None:
@@ -52,8 +39,8 @@ def show() -> None:
         new_set()
     if not sets:
         st.text(
-            "Nothing is judged yet, and no set is named. Judge some, or tick questions on the Traces page. "
-            "Whatever you then try on the Tune page is told here over the whole set: what it gains and loses."
+            "Nothing is judged yet, and no set is named. Judge some, or tick questions on the Traces page "
+            "and name them here. Whatever you then try on the Tune page is told here over the whole set."
         )
         st.page_link(st.session_state["pages"]["traces"], label="Tick questions")
         return
@@ -71,14 +58,12 @@ def new_set() -> None:
             if len(traces) < len(ticked):
                 told = f"{len(ticked)} traces were chosen, of {wording.counted(len(traces), 'question')}"
                 st.session_state["set-note"] = f"{told}: a set holds each question once."
-            with opening.journal_of(state.settings(), read_only=False) as journal:
-                if journal is not None:
-                    name = (st.session_state["set-name"] or "").strip()
-                    journal.keep_set(name, traces)
-                    st.session_state["set"] = name
+            with state.writing() as journal:
+                name = (st.session_state["set-name"] or "").strip()
+                journal.keep_set(name, traces)
+                st.session_state["set"] = name
 
     if not ticked:
-        st.caption("Questions that are ticked on the Traces page can be kept as a set of their own.")
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(
@@ -114,13 +99,9 @@ def figures(
         st.text(note)
     if not before:
         return
-    chosen = str(st.session_state.get("set-try"))
-    chosen = chosen if chosen in results else list(results)[-1]
-    grid.draw(
-        "set-figures", COLUMNS, [_row(label, figures_of(before, found)) for label, found in results.items()],
-        label="One line of figures a try.", height=240, chosen=chosen,
-        on_choose=lambda label: st.session_state.update({"set-try": label}),
-    )  # fmt: skip
+    cards.table(_row(label, before, found) for label, found in results.items())
+    labels = list(results)
+    chosen = st.selectbox("The questions under", labels, len(labels) - 1) if len(labels) > 1 else RECORDED
     each(chosen, before, results[chosen], questions, grades)
 
 
@@ -141,18 +122,14 @@ def each(
     told = (
         f"{grading.tally(judged)}; the worse ones first, then by nDCG@10." if is_tried else "The worst first."
     )
-    st.caption(f"{told} Choose a row to see and grade its candidates. {grading.agreement_told()}")
-    grid.draw(
-        "judged",
-        [c for c in grading.QUALITY_COLUMNS if is_tried or c["name"] not in {"change", "verdict"}],
-        grading.quality_rows(judged),
-        label="Figures of every judged question, the worst first.",
-        height=400,
-        on_choose=lambda query: st.session_state.update(opens=query),
-        opens=True,
-    )
-    if query := st.session_state.pop("opens", None):
-        state.open_page(questions[query], "judge")
+    st.caption(f"{told} Choose a question to see and grade its candidates. {grading.agreement_told()}")
+    frame = pd.DataFrame(grading.quality_rows(judged))
+    shown = frame if is_tried else frame.drop(columns=["change", "verdict"])
+    cells = st.dataframe(
+        shown, hide_index=True, key="judged", on_select="rerun", selection_mode="single-cell"
+    ).selection.cells
+    if cells:
+        state.open_page(questions[frame["question"].iloc[cells[0][0]]], "judge")
     suggestion({query: questions[query] for query, _, _ in judged}, grades)
 
 
@@ -208,15 +185,16 @@ def suggested(learned: Tuning, trace: str) -> None:
         open_with(Opened(trace, state.open_named(trace)), {"weights": learned.learned})
 
 
-def _row(label: str, found: SetFigures) -> grid.GridRow:
-    cells = {
+def _row(label: str, before: list[Tried], after: list[Tried]) -> dict[str, Any]:
+    was = {one.query: one.quality for one in before}
+    became = Counter(grading.verdict_of(was[one.query], one.quality) for one in after if one.query in was)
+    return {
         "try": label,
-        "recall": wording.share(found.recall),
-        "ndcg": wording.ratio(found.ndcg),
-        "tokens": wording.number(found.tokens),
-        "ms": wording.number(found.milliseconds),
-        "shared": wording.share(found.shared),
-        "gained": str(len(found.gained)),
-        "lost": str(len(found.lost)),
+        "recall": wording.share(mean(one.quality.recall for one in after)),
+        "nDCG@10": wording.ratio(mean(one.quality.ndcg for one in after)),
+        "tokens": wording.number(mean(float(one.tokens) for one in after)),
+        "ms": wording.number(mean(one.milliseconds for one in after)),
+        "shared": wording.share(mean(one.shared for one in after)),
+        "gained": became["better"],
+        "lost": became["regression"],
     }
-    return {"id": label, "cells": cells}

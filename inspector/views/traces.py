@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, time, tzinfo
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, time, tzinfo
 from typing import Any
 
 import streamlit as st
@@ -25,7 +25,11 @@ KINDS: dict[str, dict[str, Any]] = {
     "Failed": {"status": "failed"},
     "Cut": {"is_cut": True},
     "Slow": {"is_slow": True},
+    "Noted": {"is_noted": True},
 }
+DAYS = ("since", "until")
+FILTERS = ("q", *DAYS, "only", "sorted")
+"""What a saved view keeps of the list."""
 COLUMNS: Sequence[grid.Column] = (
     {"name": "tick", "label": "Compare", "kind": "tick", "width": 66, "narrow": True},
     {"name": "time", "label": "Asked", "width": 158, "sorts": True},
@@ -39,6 +43,7 @@ COLUMNS: Sequence[grid.Column] = (
     {"name": "used", "label": "Budget used", "kind": "share", "width": 112, "sorts": True},
     {"name": "milliseconds", "label": "ms", "kind": "number", "width": 60, "sorts": True},
     {"name": "warnings", "label": "Warnings", "kind": "number", "width": 84, "sorts": True},
+    {"name": "note", "label": "Note", "width": 170},
 )
 SORTS = [f"{sign}{column['name']}" for column in COLUMNS if column.get("sorts") for sign in ("", "-")]
 """By what the list can be sorted: falling, and with a sign before it rising; the newest come first."""
@@ -48,6 +53,7 @@ MOST_COMPARED = 6
 def show() -> None:
     """Draw the page."""
     cards.heading("Traces")
+    st.session_state.pop("going", None)
     path = state.settings().journal
     with opening.journal_of(state.settings()) as journal:
         total = journal.count() if journal is not None else 0
@@ -59,7 +65,7 @@ def show() -> None:
     elif path is not None:
         st.subheader("Nothing is recorded yet" if path.exists() else "There is no journal there")
         st.text(f"Waiting for {path}: run your application and ask it something.")
-        cards.part(look_again, every=EVERY)
+        cards.part(look_again, 0, every=EVERY)
     if total:
         with st.expander("Open a saved trace, or a sample"):
             files()
@@ -74,30 +80,73 @@ def show() -> None:
         cards.how_to_record()
 
 
-def look_again() -> None:
-    """Draw the page anew as soon as something is recorded."""
+def look_again(shown: int) -> None:
+    """Draw the page anew as soon as there are not so many questions any more; else nothing is drawn."""
+    if going := st.session_state.get("going"):
+        state.go(going[0], **going[1])
     with opening.journal_of(state.settings()) as journal:
-        if journal is not None and journal.count():
+        if journal is not None and journal.count() != shown:
             st.rerun()
 
 
 def recorded(total: int) -> None:
     """Draw the filters and the table of a journal."""
-    search, first, last, live = st.columns([50, 17, 17, 16], vertical_alignment="bottom")
-    with search:
-        state.search_field(
-            "q", "Search", "words of the question, in any order, or a source", on_change=first_page
+    state.search_field(
+        "q", "Search", "Words of the question, a passage, an id, a source, a note", on_change=first_page,
+        label_visibility="collapsed",
+    )  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        one_of("only", list(KINDS), "Only", on_change=first_page)
+        for key, label in zip(DAYS, ("From", "To"), strict=True):
+            st.date_input(
+                label,
+                value=None,
+                key=key,
+                format="YYYY-MM-DD",
+                on_change=first_page,
+                width=150,
+                **state.BOUND,
+            )
+        views()
+        is_live = whether(
+            "live", "Live", f"Looks for new questions every {EVERY}, and marks them.", value=True
         )
-    for column, key, label in ((first, "since", "From"), (last, "until", "To")):
-        column.date_input(
-            label, value=None, key=key, format="YYYY-MM-DD", on_change=first_page, **state.BOUND
+    st.session_state.setdefault("live-since", datetime.now(tz=UTC))
+    cards.part(listing, is_live)
+    if is_live:
+        cards.part(look_again, total, every=EVERY)
+
+
+def views() -> None:
+    """Draw the views that were saved: one is chosen, or the present one is given a name."""
+    session = st.session_state
+    with opening.journal_of(state.settings()) as journal:
+        kept = journal.views() if journal is not None else {}
+
+    def take() -> None:
+        """Show a saved view; what no view is called yet becomes the name of this one."""
+        name = session["view"]
+        if name in kept:
+            days = {key: date.fromisoformat(kept[name][key]) if key in kept[name] else None for key in DAYS}
+            session.update({"q": "", "only": "All", "sorted": SORTS[0], **kept[name], **days})
+            first_page()
+        elif name:
+            keep(name, {key: str(session[key]) for key in FILTERS if session.get(key)})
+
+    def keep(name: str, filters: Mapping[str, str]) -> None:
+        with cards.kept_guard("Give the view a name, and check that the journal can be written."):
+            with state.writing() as journal:
+                journal.keep_view(name, filters)
+            session["view"] = name if filters else None
+
+    chosen = st.selectbox(
+        "Saved views", list(kept), index=None, key="view", on_change=take, accept_new_options=True, width=210,
+        placeholder="choose, or name this",
+    )  # fmt: skip
+    if chosen in kept:
+        st.button(
+            "Forget it", on_click=keep, args=(chosen, {}), type="tertiary", help="The view, not its answers."
         )
-    with live:
-        is_live = whether("live", "Live tail", f"Looks for new questions every {EVERY}, and marks them.")
-    if not is_live:
-        st.session_state["live-since"] = datetime.now(tz=UTC)
-    one_of("only", list(KINDS), "Only", on_change=first_page)
-    cards.part(listing, total, is_live, every=EVERY if is_live else None)
 
 
 def first_page() -> None:
@@ -119,7 +168,7 @@ def conditions(sort: str) -> dict[str, Any]:
     }
 
 
-def listing(total: int, is_live: bool) -> None:
+def listing(is_live: bool) -> None:
     """Draw one page of the table; choosing a row opens it."""
     sort = state.picked("sorted", SORTS)
     with cards.guard(), opening.journal_of(state.settings()) as journal:
@@ -128,25 +177,25 @@ def listing(total: int, is_live: bool) -> None:
             return
         asked = conditions(sort)
         counted = {name: value for name, value in asked.items() if name not in {"sort", "ascending"}}
-        found = journal.count(**counted)
+        found, total = journal.count(**counted), journal.count()
         pages = max(1, -(-found // PAGE_SIZE))
         # Drawn below the table that it turns the pages of.
         place, below = st.container(), st.container()
         page = below.pagination(pages, key="page", **state.BOUND) if pages > 1 else 1
         traces = journal.traces(PAGE_SIZE, (page - 1) * PAGE_SIZE, **asked)
     with place:
-        head(found, total, traces)
+        head(found, total, asked)
         if traces:
             table(traces, sort, is_live, has_pages=pages > 1)
         else:
             st.text("No recorded question is like that. Clear the search, the days or the filter.")
 
 
-def head(found: int, total: int, traces: list[TraceRow]) -> None:
-    """Draw how many there are, and what can be done with the ticked ones."""
+def head(found: int, total: int, asked: Mapping[str, Any]) -> None:
+    """Draw how many there are, what can be done with the ticked ones, and how those found are taken away."""
     ticked: list[str] = st.session_state.get("ticked", [])
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f"{found:,} of {total:,} questions. Choose one to see why its context is as it is.")
+        st.caption(f"{found:,} of {total:,} questions. Choose one to see why: by a click, or J, K and Enter.")
         if len(ticked) > 1:
             if st.button(f"Compare the {len(ticked)} ticked", type="primary", key="compare-ticked"):
                 state.go("compare", compare=ticked[:MOST_COMPARED])
@@ -156,9 +205,15 @@ def head(found: int, total: int, traces: list[TraceRow]) -> None:
             st.caption("Tick another to compare the two.")
         box = st.popover("Save", key="save-list", on_change="rerun")
         if box.open:
-            table = exports.as_csv([dataclasses.asdict(trace) for trace in traces])
             with box:
-                cards.download("These as CSV", table, "questions.csv", "text/csv")
+                cards.download(f"All {found:,} as CSV", saved(found, asked), "questions.csv", "text/csv")
+
+
+def saved(found: int, asked: Mapping[str, Any]) -> bytes:
+    """Return everything that was found as CSV, notes and tags too."""
+    with opening.journal_of(state.settings()) as journal:
+        rows = journal.traces(found, **asked) if journal is not None else []
+    return exports.as_csv([dataclasses.asdict(row) for row in rows])
 
 
 def table(traces: list[TraceRow], sort: str, is_live: bool, *, has_pages: bool) -> None:
@@ -172,12 +227,13 @@ def table(traces: list[TraceRow], sort: str, is_live: bool, *, has_pages: bool) 
         st.session_state["sorted"] = f"{'-' if ascending else ''}{column}"
         first_page()
 
-    since = st.session_state.get("live-since") if is_live else None
+    since = st.session_state["live-since"] if is_live else None
     grid.draw(
         "traces",
         COLUMNS,
         trace_rows(traces, cards.zone(), since),
-        label="The recorded questions. A click or Enter opens one.",
+        label="The recorded questions. J and K walk, a click or Enter opens one.",
+        walks=True,
         below=106 if has_pages else 56,
         on_choose=lambda name: st.session_state.update(opens=name),
         ticks=st.session_state.get("ticked", []),
@@ -210,6 +266,7 @@ def trace_rows(traces: Iterable[TraceRow], zone: tzinfo, since: datetime | None 
             "used": None if share is None else (min(1.0, share), wording.share(share)),
             "milliseconds": wording.number(trace.milliseconds),
             "warnings": wording.number(trace.warnings) if trace.warnings else "",
+            "note": wording.noted(trace.tags, trace.note),
         }
         rows.append({"id": trace.id, "label": one_line(trace.query, 60), "cells": cells})
     return rows

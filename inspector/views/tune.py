@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import streamlit as st
 
@@ -14,7 +14,7 @@ from inspector.budget_usage import budget_bar
 from inspector.candidates import fates_told
 from inspector.comparing import aligned, aligned_columns, by_key, told_moves
 from inspector.knobs import FULL, PART, SHARE, WEIGHT, Knobs
-from inspector.palette import fate_of
+from inspector.palette import fate_of, fell_for
 from inspector.settings_diff import as_json
 from inspector.state import Opened
 from inspector.views import collections
@@ -26,6 +26,8 @@ from langchain_context_engine.trace.diff import Diff
 from langchain_context_engine.trace.explain import Row
 from langchain_context_engine.trace.replay import REQUERY_SETTINGS
 
+TOLD = "A is as recorded, B as turned."
+PAIR = 2
 VIEWS = ("Candidates", "Texts")
 LABELS = {
     "budget": "Budget, tokens",
@@ -42,10 +44,14 @@ LABELS = {
     "dedupe_rules": "Rules of duplicates",
     "diversity": "Diversity",
 }
-TEXT_HEIGHT, LINE_HEIGHT = 96, 24
+BOUNDS: Mapping[str, tuple[float, float, float]] = {
+    WEIGHT: (0, 1, 0.01), SHARE: (0, 5, 0.25), PART: (0, 10, 0.1), "budget": (0, 0, 1), "reserve": (0, 0, 1),
+    "k": (0, 50, 1), "item_cap": (1, FULL, 1), "source_cap": (1, FULL, 1), "threshold": (50, FULL, 1),
+    "min_score": (0, 1, 0.01),
+}  # fmt: skip
+"""Of a knob that is a number, or a kind of them: least, most (0: where everything would fit), step."""
 
-Limits = tuple[float, float, float]
-"""Least, most, step."""
+TEXT_HEIGHT, LINE_HEIGHT, MOST_LINES = 96, 24, 24
 
 
 class Try(NamedTuple):
@@ -89,7 +95,9 @@ def open_with(opened: Opened, settings: Mapping[str, Any]) -> None:
 def show() -> None:
     """Draw the page."""
     opened = cards.needs_trace("Tune")
-    if opened is not None:
+    if opened is not None and (why := state.unreplayable(opened)):
+        st.text(f"No setting can be tried on this answer: {why}.")
+    elif opened is not None:
         cards.part(bench, opened)
 
 
@@ -130,37 +138,13 @@ def bench(opened: Opened) -> None:
         candidates, texts = st.tabs(VIEWS, key="view", on_change="rerun", bind="query-params")
         if candidates.open:
             with candidates:
-                side_by_side(sides, {"A": before, "B": context}, "A is as recorded, B as turned.")
+                side_by_side(sides, {"A": before, "B": context}, {"A": opened.name}, TOLD)
         if texts.open:
             with texts:
-                both_texts(before, context, difference)
+                text_difference(difference)
         history(opened, tries)
         copy(changed, sides, {"A": before, "B": context})
         collections.again(opened, changed)
-
-
-def limits(context: Context, recorded: Knobs) -> dict[str, Limits]:
-    """Return where each knob that is a number begins and ends, and its step."""
-    most = tuning.largest_budget(context)
-    kinds = {WEIGHT: (0, 1, 0.01), SHARE: (0, 5, 0.25), PART: (0, 10, 0.1)}
-    found: dict[str, Limits] = {
-        name: bounds for name in recorded for kind, bounds in kinds.items() if name.startswith(kind)
-    }
-    found |= {
-        "budget": (0, most, 1),
-        "reserve": (0, most, 1),
-        "k": (0, 50, 1),
-        "item_cap": (1, FULL, 1),
-        "source_cap": (1, FULL, 1),
-        "threshold": (50, FULL, 1),
-        "min_score": (0, 1, 0.01),
-    }
-    # Whatever was recorded, or is to be tried, can be shown.
-    shown = {name: (recorded[name], st.session_state.get(name, recorded[name])) for name in found}
-    return {
-        name: (min(least, *shown[name]), max(end, *shown[name]), step)
-        for name, (least, end, step) in found.items()
-    }
 
 
 def draw_knobs(opened: Opened, recorded: Knobs) -> None:
@@ -169,13 +153,17 @@ def draw_knobs(opened: Opened, recorded: Knobs) -> None:
     if session.get("knobs-of") not in {None, opened.name}:
         turn_to(opened.name, recorded)
     session["knobs-of"] = opened.name
-    bounds = limits(opened.context, recorded)
+    largest = tuning.largest_budget(opened.context)
 
     def knob(name: str) -> None:
         label, value = plain(LABELS.get(name) or name.partition("_")[2]), recorded[name]
-        if name in bounds:
-            least, most, step = (type(value)(bound) for bound in bounds[name])
-            st.slider(label, least, most, value, step=step, key=name, **state.BOUND)
+        bounds = BOUNDS.get(name) or BOUNDS.get(name.partition("_")[0] + "_")
+        if bounds:
+            # Whatever was recorded, or is to be tried, can be shown.
+            shown, (least, most, step) = (value, session.get(name, value)), bounds
+            least, most = min(least, *shown), max(most or largest, *shown)
+            of = type(value)
+            st.slider(label, of(least), of(most), value, step=of(step), key=name, **state.BOUND)
         else:
             options = tuning.choices(name, value)
             st.selectbox(label, options, options.index(value), key=name, **state.BOUND)
@@ -250,12 +238,24 @@ def figures(before: tuple[Context, list[Row]], after: tuple[Context, list[Row]],
     st.html('<p class="ce-facts ce-figures">' + "".join(f"<span>{one}</span>" for one in told) + "</p>")
 
 
-def side_by_side(columns: Mapping[str, list[Row]], contexts: Mapping[str, Context], told: str = "") -> None:
-    """Draw every candidate with its fate in each context, and why the chosen one stands as it does."""
-    switch, middle = st.columns(2, vertical_alignment="center")
-    middle.caption(told)
-    with switch:
+def side_by_side(
+    columns: Mapping[str, list[Row]],
+    contexts: Mapping[str, Context],
+    names: Mapping[str, str],
+    told: str = "",
+) -> None:
+    """Draw every candidate with its fate in each context, and why the chosen one stands as it does.
+
+    Args:
+        columns: What a context is called → its candidates.
+        contexts: What it is called → the context.
+        names: What it is called → its trace, where the candidate is explained.
+        told: What is said beside the switch.
+    """
+    head = st.container(horizontal=True, vertical_alignment="center")
+    with head:
         only = state.whether("onlydiff", "Only those treated differently")
+        st.caption(told)
     table = aligned(columns, contexts, only=only)
     if not table:
         st.text("Every candidate is treated alike.")
@@ -271,16 +271,27 @@ def side_by_side(columns: Mapping[str, list[Row]], contexts: Mapping[str, Contex
         walks=True,
         below=TEXT_HEIGHT + 24 + LINE_HEIGHT * len(contexts),
     )
+    for name, trace in names.items():
+        if head.button(f"Explain it in {name}", key=f"explain-{name}", type="tertiary"):
+            state.open_page(trace, candidate=chosen)
     found = next(by_name for key, by_name in by_key(columns).items() if option_of(key) == chosen)
     lines = ""
     for name in contexts:
         row = found.get(name)
-        fate = cards.fate_html(fate_of(row.verdict, row.reason) if row else "not offered")
+        fate = cards.fate_html(fate_of(row.verdict, fell_for(row)) if row else "not offered")
         told = escape(sentence(row.sentence if row else "no source offered it"))
         lines += f"<p><strong>{escape(name)}</strong> {fate} <bdi>{told}</bdi></p>"
-    terms = query_terms(contexts["A"].request.query)
-    text = marking.beginning(next(iter(found.values())).text, terms) or "<i>no text</i>"
-    st.html(f'<div class="ce-panel ce-sides">{lines}{marking.box(text, height=TEXT_HEIGHT)}</div>')
+    passages = (p for one in contexts.values() for p in one.passages)
+    stands = list(dict.fromkeys(p.text for p in passages if option_of(p.key) == chosen))
+    if len(stands) == PAIR:
+        # Cut in two ways: what differs of the two.
+        cut = "".join(f"<div>{marking.box(html)}</div>" for html in marking.sides(*stands))
+        text = f'<div class="ce-pair" style="max-height:{TEXT_HEIGHT}px">{cut}</div>'
+    else:
+        terms = query_terms(contexts["A"].request.query)
+        shown = marking.beginning(next(iter(found.values())).text, terms) or "<i>no text</i>"
+        text = marking.box(shown, height=TEXT_HEIGHT)
+    st.html(f'<div class="ce-panel ce-sides">{lines}{text}</div>')
 
 
 def save(columns: Mapping[str, list[Row]], contexts: Mapping[str, Context]) -> None:
@@ -291,14 +302,12 @@ def save(columns: Mapping[str, list[Row]], contexts: Mapping[str, Context]) -> N
     cards.download("Candidates as CSV", cells, name, "text/csv")
 
 
-def both_texts(old: Context, new: Context, difference: Diff) -> None:
-    """Draw the text before and after, and their difference."""
-    if difference.lines:
-        st.caption("The difference")
-        st.code("\n".join(difference.lines[2:]), language="diff", wrap_lines=True)
-    for column, name, context in zip(st.columns(2), ("As recorded", "As turned"), (old, new), strict=True):
-        column.caption(name)
-        column.code(context.text or "(empty)", language=None, wrap_lines=True, height=420)
+def text_difference(difference: Diff) -> None:
+    """Draw how two texts differ, line by line."""
+    # Without its first two lines, which name files that there are not.
+    lines = difference.lines[2:]
+    height: int | Literal["content"] = 520 if len(lines) > MOST_LINES else "content"
+    st.code("\n".join(lines) or "The texts are equal.", language="diff", wrap_lines=True, height=height)
 
 
 def history_keys(opened: Opened, recorded: Knobs, *, is_turned: bool) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel, ValidationError, model_validator
 
 from langchain_context_engine.errors import ConfigError
@@ -27,7 +28,6 @@ from langchain_context_engine.evaluation.metrics import (
     paired_bootstrap,
     score_evidence,
 )
-from langchain_context_engine.journal.over_time import Spread
 from langchain_context_engine.models.freeze import as_config_error
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.source import SupportsGet
@@ -239,15 +239,16 @@ class Report:
         something was left out; NaN where there is none. Times are in milliseconds.
         """
         chosen = self._of(budget, category)
-        times = [o.milliseconds for o in chosen]
+        times = [o.milliseconds for o in chosen] or [math.nan]
+        p50, p95 = np.percentile(times, [50, 95], method="inverted_cdf")
         return {
             "questions": len(chosen),
             "recall": self.recall(budget, category),
             "precision": mean(o.precision for o in chosen if o.precision is not None),
             "utilisation": mean(o.tokens / o.budget for o in chosen if o.is_cut and o.budget),
             "tokens": mean(o.tokens for o in chosen),
-            "milliseconds": Spread.of(times).p50,
-            "milliseconds_p95": Spread.of(times).p95,
+            "milliseconds": float(p50),
+            "milliseconds_p95": float(p95),
             "violations": sum(o.is_violation for o in chosen),
         }
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.evaluation.metrics import Evidence, mean, ndcg, score_evidence
+from langchain_context_engine.evaluation.metrics import Evidence, ndcg, score_evidence
 from langchain_context_engine.models.types import Key
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.diff import diff
@@ -78,12 +78,6 @@ def _by_survivor(context: Context, grades: Grades) -> dict[Key, int]:
     return standing
 
 
-def means(qualities: Iterable[Quality]) -> Quality:
-    """Return the mean of each figure over the questions that have it."""
-    every = list(qualities)
-    return Quality(**{name: mean(getattr(q, name) for q in every) for name in Quality.__dataclass_fields__})
-
-
 Judged = tuple[str, Quality, Quality]
 """A question, its figures before and after."""
 
@@ -125,25 +119,6 @@ class Tried:
     shared: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetFigures:
-    """The figures of a set of questions under some settings; NaN where nothing judged could tell.
-
-    `recall`, `ndcg`, `tokens` and `milliseconds` (of ranking, packing and rendering) are means, `shared` that
-    of the passages which the recorded contexts have too; `gained` and `lost` are the questions whose figures
-    became better and worse, the most first.
-    """
-
-    questions: int
-    recall: float
-    ndcg: float
-    tokens: float
-    milliseconds: float
-    shared: float
-    gained: tuple[str, ...]
-    lost: tuple[str, ...]
-
-
 def try_settings(
     contexts: Iterable[Context], grades: Mapping[str, Grades], settings: Mapping[str, Any]
 ) -> list[Tried]:
@@ -181,32 +156,3 @@ def try_settings(
     if failed is not None and not found:
         raise failed
     return found
-
-
-def figures_of(before: Sequence[Tried], after: Sequence[Tried]) -> SetFigures:
-    """Return the figures of a set after a change, with the questions that gained and lost by it.
-
-    Args:
-        before: The set as recorded.
-        after: The same questions under other settings.
-    """
-    was = {one.query: one.quality for one in before}
-    changes = [(_change(was[one.query], one.quality), one.query) for one in after if one.query in was]
-    gained = sorted(((change, query) for change, query in changes if change > NOISE), reverse=True)
-    lost = sorted((change, query) for change, query in changes if change < -NOISE)
-    return SetFigures(
-        questions=len(after),
-        recall=mean(one.quality.recall for one in after),
-        ndcg=mean(one.quality.ndcg for one in after),
-        tokens=mean(float(one.tokens) for one in after),
-        milliseconds=mean(one.milliseconds for one in after),
-        shared=mean(one.shared for one in after),
-        gained=tuple(query for _, query in gained),
-        lost=tuple(query for _, query in lost),
-    )
-
-
-def _change(before: Quality, after: Quality) -> float:
-    """Return by how much the evidence and the order became better together; 0 where neither is known."""
-    changes = (after.recall - before.recall, after.ndcg - before.ndcg)
-    return math.fsum(change for change in changes if not math.isnan(change))

@@ -33,6 +33,7 @@ __all__ = ["Activity", "Answer", "Journal", "Judgment", "TraceRow", "Usage", "ke
 
 _SMALLEST_BYTES = 1_000_000
 _LONGEST_NAME = 80
+_FIND = "INSERT OR REPLACE INTO words VALUES (?, ?, ?)"
 _JUDGE = "INSERT OR REPLACE INTO judgments (query, source, id, rater, grade, at) VALUES (?, ?, ?, ?, ?, ?)"
 
 
@@ -123,11 +124,13 @@ class Journal:
         Args:
             limit: Rows at most.
             offset: Rows to skip.
-            search: Words that the question or a source's name contains, in any order, whatever their case.
-            **conditions: `sort` (time, question, used, or a figure of `TraceRow`), `ascending`; `status`,
-                `scope` (a digest), `query` (exactly), `since`, `until`, `after` (a row's number), `is_bare`
-                (nothing kept), `is_cut` (a passage in part), `is_slow` (among the slowest twentieth, of the
-                scope where one is given).
+            search: Words that the trace holds, in any order, each perhaps a part of one, whatever their case
+                and accents: of the question, the sources that were asked, the warnings, the ids and names of
+                candidates, the passages' texts, a model's answer, a note and its tags.
+            **conditions: `sort` (time, question, used, or a figure of `TraceRow`), `ascending`; `id`,
+                `status`, `scope` (a digest), `query` (exactly), `since`, `until`, `after` (a row's number),
+                `is_bare` (nothing kept), `is_cut` (a passage in part), `is_slow` (among the slowest
+                twentieth, of the scope where one is given), `is_noted` (it has a note or tags).
 
         Raises:
             ConfigError: A condition is unknown, or traces are not sorted by that.
@@ -188,7 +191,25 @@ class Journal:
             *map(json.dumps, (kept.cited, kept.unused)),
         )
         self._keep("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)", [row])
+        self._keep(_FIND, [(trace_id, "answer", traces.words(kept.text))])
         return kept
+
+    def note(self, trace_id: str, text: str = "", tags: Iterable[str] = ()) -> None:
+        """Keep a note and tags on a trace, over earlier ones; it is found by their words.
+
+        Args:
+            trace_id: The trace's id.
+            text: What is to be remembered of it; "" of nothing.
+            tags: A few words each.
+
+        Raises:
+            ConfigError: There is no such trace.
+        """
+        self.trace(trace_id)
+        told = clean_text(text).strip()
+        named = [tag for tag in dict.fromkeys(" ".join(clean_text(one).split()) for one in tags) if tag]
+        self._keep("UPDATE traces SET note = ?, tags = ? WHERE id = ?", [(told, json.dumps(named), trace_id)])
+        self._keep(_FIND, [(trace_id, "note", traces.words(told, *named))])
 
     def answers(self, trace_id: str | None = None) -> list[Answer]:
         """Return the models' answers, latest first, or that to one trace."""
@@ -260,8 +281,26 @@ class Journal:
         Raises:
             ConfigError: The grade is none.
         """
-        checked = None if grade is None else check_grade(grade)
-        self._keep(_JUDGE, [(clean_text(query), *_clean(key), clean_text(rater), checked, time.time())])
+        self.judge_all([(query, key, rater, grade)])
+
+    def judge_all(self, judgments: Iterable[tuple[str, Key, str, int | None]]) -> None:
+        """Do so with several (question, candidate, rater, grade) at once: all of them are kept, or none.
+
+        Raises:
+            ConfigError: A grade is none.
+        """
+        at = time.time()
+        rows = [
+            (
+                clean_text(query),
+                *_clean(key),
+                clean_text(rater),
+                None if grade is None else check_grade(grade),
+                at,
+            )
+            for query, key, rater, grade in judgments
+        ]
+        self._keep(_JUDGE, rows)
 
     def judgments(self, query: str | None = None) -> list[Judgment]:
         """Return all judgments, or those of one question, by question, source, id and rater."""
@@ -281,9 +320,7 @@ class Journal:
         Raises:
             ConfigError: The name is blank or too long.
         """
-        cleaned = clean_text(name).strip()
-        if not 0 < len(cleaned) <= _LONGEST_NAME:
-            raise ConfigError(f"the name of a set has 1 to {_LONGEST_NAME} characters, got {name!r:.100}")
+        cleaned = _name_of("a set", name)
         with self._database.writing() as connection:
             connection.execute("DELETE FROM sets WHERE name = ?", (cleaned,))
             connection.executemany(
@@ -297,6 +334,22 @@ class Journal:
         for name, query, trace in self._told("SELECT name, query, trace FROM sets ORDER BY name, query"):
             found.setdefault(name, {})[query] = trace
         return found
+
+    def keep_view(self, name: str, filters: Mapping[str, str]) -> None:
+        """Keep by a name what a list of traces was narrowed to, over an earlier one; an empty one is removed.
+
+        Raises:
+            ConfigError: The name is blank or too long.
+        """
+        cleaned = _name_of("a view", name)
+        if filters:
+            self._keep("INSERT OR REPLACE INTO views VALUES (?, ?)", [(cleaned, json.dumps(dict(filters)))])
+        else:
+            self._keep("DELETE FROM views WHERE name = ?", [(cleaned,)])
+
+    def views(self) -> Mapping[str, Mapping[str, str]]:
+        """Return every named view: name → filter → value."""
+        return {name: json.loads(kept) for name, kept in self._told("SELECT * FROM views ORDER BY name")}
 
     def view(self, user: str, key: Key, at: datetime | None = None, *, kind: str = "view") -> None:
         """Remember that a user viewed a record, or edited it.
@@ -417,6 +470,13 @@ def _characters(context: object) -> int:
         return 0
     parts = sum(_characters(part.context) for part in context.parts)
     return parts + len(context.text) + sum(len(candidate.text) for candidate in context.candidates)
+
+
+def _name_of(what: str, name: str) -> str:
+    cleaned = clean_text(name).strip()
+    if not 0 < len(cleaned) <= _LONGEST_NAME:
+        raise ConfigError(f"the name of {what} has 1 to {_LONGEST_NAME} characters, got {name!r:.100}")
+    return cleaned
 
 
 def _seconds(at: datetime | None) -> float:

@@ -17,20 +17,21 @@ from langchain_context_engine.models.locks import FORKING
 from langchain_context_engine.models.redact import refusal
 
 _APPLICATION_ID = 0x1CE_C0DE  # Marks the file as ours, so that nobody else's database is written to.
-VERSION = 5
+VERSION = 6
 _BUSY_SECONDS = 5.0
 _TRIM_TO = 0.9
 
-# Bodies stand apart, so that paging the list reads none of them.
+# Bodies and words stand apart, so that paging the list reads none of them.
 _TABLES = """
 CREATE TABLE losses (answers INTEGER NOT NULL);
 INSERT INTO losses VALUES (0);
 CREATE TABLE traces (
     number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, at REAL NOT NULL, query TEXT NOT NULL,
-    search TEXT NOT NULL, candidates INTEGER NOT NULL, kept INTEGER NOT NULL, cut INTEGER NOT NULL,
-    tokens INTEGER NOT NULL, budget INTEGER NOT NULL, duplicates INTEGER NOT NULL, milliseconds REAL NOT NULL,
+    candidates INTEGER NOT NULL, kept INTEGER NOT NULL, cut INTEGER NOT NULL, tokens INTEGER NOT NULL,
+    budget INTEGER NOT NULL, duplicates INTEGER NOT NULL, milliseconds REAL NOT NULL,
     warnings INTEGER NOT NULL, status TEXT NOT NULL, scope TEXT NOT NULL, offered TEXT NOT NULL,
-    timings TEXT NOT NULL, source_timings TEXT NOT NULL
+    timings TEXT NOT NULL, source_timings TEXT NOT NULL, note TEXT NOT NULL DEFAULT '',
+    tags TEXT NOT NULL DEFAULT '[]'
 );
 CREATE INDEX traces_by_time ON traces (at, number);
 CREATE INDEX traces_by_status ON traces (status, at);
@@ -38,6 +39,10 @@ CREATE INDEX traces_by_scope ON traces (scope, at);
 CREATE INDEX traces_by_query ON traces (query, at);
 CREATE INDEX traces_by_milliseconds ON traces (milliseconds);
 CREATE TABLE bodies (id TEXT PRIMARY KEY REFERENCES traces (id) ON DELETE CASCADE, body BLOB NOT NULL);
+CREATE TABLE words (
+    trace TEXT NOT NULL REFERENCES traces (id) ON DELETE CASCADE, said_by TEXT NOT NULL, words TEXT NOT NULL,
+    PRIMARY KEY (trace, said_by)
+);
 CREATE TABLE answers (
     trace TEXT PRIMARY KEY REFERENCES traces (id) ON DELETE CASCADE, at REAL NOT NULL, query TEXT NOT NULL,
     text TEXT NOT NULL, cited TEXT NOT NULL, unused TEXT NOT NULL
@@ -53,6 +58,7 @@ CREATE TABLE judgments (
 CREATE TABLE sets (
     name TEXT NOT NULL, query TEXT NOT NULL, trace TEXT NOT NULL, PRIMARY KEY (name, query)
 ) WITHOUT ROWID;
+CREATE TABLE views (name TEXT PRIMARY KEY, filters TEXT NOT NULL) WITHOUT ROWID;
 """
 
 

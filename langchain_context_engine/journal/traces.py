@@ -12,10 +12,11 @@ import queue
 import sqlite3
 import threading
 import time
+import unicodedata
 import weakref
 import zlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
@@ -28,12 +29,13 @@ from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.types import Verdict
 from langchain_context_engine.trace.context import Context
+from langchain_context_engine.trace.labels import labels
 
 _LISTED = ["at" if field.name == "time" else field.name for field in fields(TraceRow)]
-_WRITTEN = [*_LISTED[1:], "search"]
-_COUNTED = ("offered", "timings", "source_timings")
+_WRITTEN = [name for name in _LISTED if name not in {"number", "note", "tags"}]
+_AS_JSON = ("offered", "timings", "source_timings", "tags")
 _SORTED = {
-    "time": "at", "question": "search", "used": "1.0 * tokens / max(budget, 1)",
+    "time": "at", "question": "query COLLATE NOCASE", "used": "1.0 * tokens / max(budget, 1)",
     **{name: name for name in ("candidates", "kept", "tokens", "budget", "duplicates", "milliseconds")},
     **{name: name for name in ("warnings", "status", "cut")},
 }  # fmt: skip
@@ -45,10 +47,12 @@ _SLOW = """milliseconds >= (
     LIMIT 1 OFFSET (SELECT count(*) / 20 FROM traces WHERE :scope IS NULL OR scope = :scope)
 )"""
 _CONDITIONS = {
-    "status": "status = :status", "scope": "scope = :scope", "query": "query = :query",
+    "id": "id = :id", "status": "status = :status", "scope": "scope = :scope", "query": "query = :query",
     "since": "at >= :since", "until": "at <= :until", "after": "number > :after",
     "is_bare": "kept = 0", "is_cut": "cut > 0", "is_slow": _SLOW,
+    "is_noted": "note || tags != '[]'",
 }  # fmt: skip
+_HOLDS = "id IN (SELECT trace FROM words WHERE instr(words, {}) > 0)"
 _LEVEL = 3  # zlib's: twice as fast as its default for a twentieth more bytes
 _LOGGER = logging.getLogger("langchain_context_engine.journal")
 _BATCH, _CAPACITY = 32, 1024
@@ -71,8 +75,8 @@ def where(search: str, conditions: Mapping[str, Any]) -> tuple[str, dict[str, An
         known = ", ".join(["search", *_CONDITIONS])
         raise ConfigError(f"traces are not filtered by {', '.join(unknown)}; known are {known}")
     terms, values = [], {"scope": conditions.get("scope")}
-    for place, word in enumerate(_folded(search).split()):
-        terms.append(f"instr(search, :word{place}) > 0")
+    for place, word in enumerate(folded(search).split()):
+        terms.append(_HOLDS.format(f":word{place}"))
         values[f"word{place}"] = word
     for name, term in _CONDITIONS.items():
         value = conditions.get(name)
@@ -111,7 +115,8 @@ def rows(
 
 
 def _row(named: dict[str, Any]) -> TraceRow:
-    named |= {name: json.loads(named[name]) for name in _COUNTED}
+    named |= {name: json.loads(named[name]) for name in _AS_JSON}
+    named["tags"] = tuple(named["tags"])
     return TraceRow(time=datetime.fromtimestamp(named.pop("at"), tz=UTC), **named)
 
 
@@ -138,7 +143,6 @@ def encode(trace_id: str, at: float, context: Context, most_bytes: int) -> dict[
         "id": trace_id,
         "at": at,
         "query": query,
-        "search": _folded("\n".join([query, *offered])),
         "candidates": len(context.candidates),
         "kept": len(context.passages),
         "cut": sum(passage.is_truncated for passage in context.passages),
@@ -153,7 +157,20 @@ def encode(trace_id: str, at: float, context: Context, most_bytes: int) -> dict[
         "timings": _as_json(context.timings),
         "source_timings": _as_json(context.source_timings),
         "body": body,
+        "words": words(*_texts_of(context)),
     }
+
+
+def _texts_of(context: Context) -> Iterator[str]:
+    """Yield what a trace is found by, that of its parts too: not the texts of what was left out."""
+    yield from (context.request.query, *context.source_timings, *context.warnings)
+    yield from {candidate.origin for candidate in context.candidates}
+    for key, label in labels(context).items():
+        yield from (*key, label)
+    yield from (passage.text for passage in context.passages)
+    for part in context.parts:
+        if part.context is not None:
+            yield from _texts_of(part.context)
 
 
 def insert(connection: sqlite3.Connection, encoded: Sequence[dict[str, Any]]) -> None:
@@ -161,6 +178,7 @@ def insert(connection: sqlite3.Connection, encoded: Sequence[dict[str, Any]]) ->
     columns, marks = ", ".join(_WRITTEN), ", ".join(f":{name}" for name in _WRITTEN)
     connection.executemany(f"INSERT INTO traces ({columns}) VALUES ({marks})", encoded)  # noqa: S608 - constants
     connection.executemany("INSERT INTO bodies VALUES (:id, :body)", encoded)
+    connection.executemany("INSERT INTO words VALUES (:id, 'trace', :words)", encoded)
 
 
 def body_of(connection: sqlite3.Connection, trace_id: str) -> Context | None:
@@ -194,8 +212,22 @@ def _as_json(figures: Mapping[str, float]) -> str:
     return json.dumps({clean_text(name): round(figure, 3) for name, figure in figures.items()})
 
 
-def _folded(text: str) -> str:
-    return clean_text(text).casefold()
+def folded(text: str) -> str:
+    """Return a text without case and accents, as it is searched.
+
+    Example:
+        >>> folded("Café STRASSE"), folded("Straße")
+        ('cafe strasse', 'strasse')
+    """
+    if text.isascii():
+        return clean_text(text).lower()
+    parts = unicodedata.normalize("NFKD", clean_text(text).casefold())
+    return "".join(part for part in parts if not unicodedata.combining(part))
+
+
+def words(*texts: str) -> str:
+    """Return every word of some texts once, folded: a word that is searched may be a part of one."""
+    return " ".join(dict.fromkeys(folded("\n".join(texts)).split()))
 
 
 class BackgroundWriter:

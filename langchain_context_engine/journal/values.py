@@ -23,7 +23,8 @@ class TraceRow:
     `number` grows with every trace, `id` is what `Journal.trace` takes; `kept` counts the passages, `cut`
     those that stand in the text in part, `duplicates` also what fell itself; `scope` is a digest, "" of none,
     equal for equal scopes. `offered` is source → candidates, `timings` stage and `source_timings` source →
-    milliseconds. The status is ok, doubtful, partial, empty or failed.
+    milliseconds. The status is ok, doubtful, partial, empty or failed. `note` and `tags` are what people
+    wrote of it.
     """
 
     number: int
@@ -43,6 +44,8 @@ class TraceRow:
     offered: Mapping[str, int] = field(default_factory=dict)
     timings: Mapping[str, float] = field(default_factory=dict)
     source_timings: Mapping[str, float] = field(default_factory=dict)
+    note: str = ""
+    tags: tuple[str, ...] = ()
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -33,6 +33,12 @@ def nearest() -> str:
     return option_of(near_misses(rows(context, ranking(context)))[0].key)
 
 
+def cut() -> str:
+    """Return a candidate that stands in part, as an address names it."""
+    context = open_trace("sample-weighted", Settings())
+    return option_of(next(passage.key for passage in context.passages if passage.is_truncated))
+
+
 README = {
     "explain": f"explain?{TRACE}&candidate={nearest()}",
     "tune": f"tune?{TRACE}&budget=400&w_relevance=0.3",
@@ -42,16 +48,17 @@ PAGES = {
     "explain": f"explain?{TRACE}",
     **{name: f"explain?{TRACE}&section={name.capitalize()}" for name in ("budget", "text", "export")},
     "duplicates": "explain?trace=sample-duplicates&section=Duplicates",
+    "missing": f"explain?{TRACE}&find=zebra",
+    "cut": f"explain?{TRACE}&candidate={cut()}",
     "tune": README["tune"],
     "compare": "compare?compare=sample-weighted&compare=sample-duplicates",
     "judge": f"judge?{TRACE}",
-    "judged": "sets",
     "exchange": "judge?judging=Import and export",
     "sets": "sets",
     "figures": "figures",
     "collections": f"collections?{TRACE}",
 }
-SCREENS = {"laptop": (1280, 800), "large": (1920, 1080), "phone": (390, 844)}
+SCREENS = {"laptop": (1280, 800), "large": (1920, 1080), "phone": (400, 844)}
 
 
 def take(visit: Any, path: str, to: Path, screen: str, scheme: str) -> None:
@@ -59,7 +66,7 @@ def take(visit: Any, path: str, to: Path, screen: str, scheme: str) -> None:
     width, height = SCREENS[screen]
     page = visit(path, viewport={"width": width, "height": height}, color_scheme=scheme)
     settle(page)
-    if "candidate=" in path:
+    if nearest() in path:
         page.locator(".ce-change").first.wait_for()
     page.screenshot(path=to)
     page.close()
@@ -74,7 +81,16 @@ def main() -> None:
         path = Path(folder) / "journal.db"
         with Journal(path) as journal:
             for name in sample_names():
-                journal.record(open_trace(name, Settings()))
+                context = open_trace(name, Settings())
+                trace = journal.record(context)
+                for number, passage in enumerate(context.passages[:5]):
+                    for rater in ("ann", "bob", "eve", ""):
+                        journal.judge(
+                            context.request.query, passage.key, (number + len(rater)) % 4, rater=rater
+                        )
+            journal.flush()
+            journal.record_answer(trace, "Every import checks its sum [5]; refunds go back as they came [1].")
+            journal.note(trace, "Says nothing of chargebacks.", ["to do", "billing"])
         address = f"http://127.0.0.1:{(port := a_free_port())}"
         command = inspect_command(app_path(), port=port, opens_browser=False)
         with (
@@ -87,7 +103,9 @@ def main() -> None:
                     take(visit, page, ROOT / "examples" / "screenshots" / f"{name}.png", "laptop", "light")
                 return
             everywhere.mkdir(parents=True, exist_ok=True)
-            for name, page in PAGES.items():
+            recorded = {"answer": f"explain?trace={trace}&section=Text", "note": f"explain?trace={trace}"}
+            recorded["raters"] = f"judge?trace={trace}"
+            for name, page in {**PAGES, **recorded}.items():
                 for screen in SCREENS:
                     for scheme in ("light", "dark"):
                         take(visit, page, everywhere / f"{name}-{screen}-{scheme}.png", screen, scheme)

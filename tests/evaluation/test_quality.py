@@ -10,7 +10,6 @@ import pytest
 from langchain_context_engine import ConfigError
 from langchain_context_engine.evaluation.quality import (
     Quality,
-    figures_of,
     quality,
     try_settings,
     verdict,
@@ -73,15 +72,14 @@ def test_the_median_of_several_grades_stands_for_them_the_lower_of_an_even_numbe
     assert agreed_grades(three[:2]) == {"q": {("notes", "a"): 0}}
 
 
-def test_a_set_has_one_line_of_figures_a_try_with_who_gained_and_lost():
+def test_settings_are_tried_on_each_question_of_a_set():
     contexts = [a_context(query=query, budget=60, truncator="none") for query in ("invoices?", "plants?")]
     grades = {"invoices?": {("memories", "a"): 3}, "plants?": {("memories", "d"): 3}}
-    before = try_settings(contexts, grades, {})
-    wide, narrow = (figures_of(before, try_settings(contexts, grades, {"budget": b})) for b in (5000, 10))
-    assert (wide.questions, wide.gained, wide.lost) == (2, ("plants?",), ())
-    assert wide.recall == 1.0
-    assert narrow.lost == ("invoices?",)
-    assert figures_of(before, before).shared == 1.0
+    before, wide, narrow = (try_settings(contexts, grades, {"budget": b} if b else {}) for b in (0, 5000, 10))
+    assert [one.quality.recall for one in before] == [1.0, 0.0]
+    assert [one.quality.recall for one in wide] == [1.0, 1.0]
+    assert [one.quality.recall for one in narrow] == [0.0, 0.0]
+    assert {one.shared for one in before} == {1.0}
 
 
 def test_judgments_go_out_and_come_back_equal():

@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rapidfuzz.fuzz import ratio
+
 from inspector.palette import FATES
 from langchain_context_engine import Context
 from langchain_context_engine.journal import Judgment
@@ -87,13 +89,24 @@ def are_warnings(seen, count):
     assert number(count) == len(seen.context.warnings)
 
 
-def took(seen, milliseconds):
-    timings = seen.context.timings
+def took(seen, milliseconds, longest, source):
+    timings, waited = seen.context.timings, seen.context.source_timings
     assert number(milliseconds) == round(timings.get("total", sum(timings.values())))
+    assert (number(longest), waited.get(source)) == (round(max(waited.values())), max(waited.values()))
 
 
 def is_joined(seen, _, tokens):
     assert number(tokens) == sum(one.tokens for one in seen.context.passages) - count_tokens(seen.context)
+
+
+def is_a_pair(seen, fate, percent, least):
+    """Some pair is as alike as that, by its texts without case and spaces; the best of the two is where it is said."""
+    texts = {c.key: " ".join(c.text.casefold().split()) for c in seen.context.candidates}
+    pairs = [(one.repeats, key) for key, one in ended(seen.context).items() if one.repeats is not None]
+    alike = {(winner in keys(seen.context), int(ratio(texts[winner], texts[key]))) for winner, key in pairs}
+    is_in, bound = fate == "in the context", seen.context.settings["dedupe_threshold"]
+    assert (is_in, number(percent)) in alike if percent else any(pair[0] == is_in for pair in alike)
+    assert number(percent or "100") >= number(least) == bound
 
 
 def are_fates(seen, *_):
@@ -116,7 +129,8 @@ def are_timed(seen, told):
 
 
 def are_waited_for(seen, told):
-    assert told == ", ".join(f"{name} {value:,.0f}" for name, value in seen.context.source_timings.items())
+    each = dict(one.rsplit(" ", 1) for one in told.split(", "))
+    assert each == {name: f"{value:,.0f}" for name, value in seen.context.source_timings.items()}
 
 
 def is_tuned(seen, tokens, budget, _, by):
@@ -220,8 +234,9 @@ SENTENCES = {
     rf"{N} / {N} tokens \((\d+) %\)": is_budget_used,
     rf"{N} of {N} candidates in(, {N} cut)?": are_in,
     rf"{N} duplicates?": are_duplicates,
+    r"(in the context|ranked better, but left out too) · (?:(\d+) % alike|the same.+), (\d+) % suffice": is_a_pair,
     rf"{N} warnings?": are_warnings,
-    rf"{N} ms": took,
+    rf"{N} ms(?:, {N} for (.+))?": took,
     r"Frame is what .+ nothing fitted\.( Joined, the passages take ([\d,]+) tokens less .+ as here\.)?": is_joined,
     rf"{N} offered · {N} in.*": are_fates,
     r"(\w+), confidence (\d\.\d\d)": is_sure,

@@ -20,12 +20,14 @@ def fill(folder):
         journal.record(a_context(query="copied"))
     with sqlite3.connect(folder / "j.db") as connection:
         named = [found[1] for found in connection.execute("PRAGMA table_info(traces)")]
-        columns = [name for name in named if name not in {"number", "id", "query", "search"}]
+        columns = [name for name in named if name not in {"number", "id", "query"}]
         connection.execute(
             f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {MANY}) "
-            f"INSERT INTO traces (id, query, search, {', '.join(columns)}) SELECT 'copy' || i, "
-            f"'question ' || i || ' on ropes', 'question ' || i || ' on ropes', {', '.join(columns)} "
-            "FROM traces, n"
+            f"INSERT INTO traces (id, query, {', '.join(columns)}) SELECT 'copy' || i, "
+            f"'question ' || i || ' on ropes', {', '.join(columns)} FROM traces, n"
+        )
+        connection.execute(
+            "INSERT INTO words SELECT id, 'trace', query || ' ' || words FROM traces, words WHERE id LIKE 'copy%'"
         )
     with Journal(folder / "j.db") as journal:
         for context in (DUPLICATES, WEIGHTED):

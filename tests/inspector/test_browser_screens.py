@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
 LAPTOP, LARGE, PHONE = ({"width": w, "height": h} for w, h in ((1280, 800), (1920, 1080), (390, 844)))
 WEIGHTED = "trace=sample-weighted"
-COMPARED = "compare?compare=sample-weighted&compare=try-sample-weighted~budget=400"
+COMPARED = "compare?compare=sample-weighted&compare=sample-tight-budget"
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_what_colours_mean_and_the_pages_of_a_list_stand_on_the_screen_whatever_
     for path, place in (
         (f"explain?{WEIGHTED}", ".ce-keys"),
         ("", ".st-key-page"),
-        (COMPARED, ".ce-sides .ce-text"),
+        (COMPARED, ".ce-sides > :last-child"),
     ):
         page = visit(path, instead_of=page)
         for size in (LAPTOP, LARGE, LAPTOP):

@@ -9,7 +9,7 @@ import pytest
 
 from inspector.opening import Settings, open_trace
 from langchain_context_engine import Journal, replay
-from tests.inspector.builders import a_context, a_page, a_shared_context, go_on, htmls
+from tests.inspector.builders import a_context, a_page, a_shared_context, htmls
 from tests.inspector.page_sentences import SENTENCES, Seen, proved
 
 SECTIONS = ("Candidates", "Budget", "Duplicates", "Text")
@@ -49,7 +49,8 @@ def of_an_answer(answer, monkeypatch):
     after = Seen(context=replay(answer, budget=budget), before=answer, own={"tries": 1})
     # The head of the page is of what was recorded, the bench of what is tried.
     yield from ((one, after) for one in sentences(at) if one not in head)
-    go_on(at, "compare")
+    opened = {"upload-1": answer, "upload-2": after.context}
+    at = a_page("compare", opened=opened, compare=list(opened), monkeypatch=monkeypatch)
     yield from ((one, after) for one in sentences(at) if one.startswith("From A to B: "))
 
 

@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from inspector import state
-from langchain_context_engine import Context, Journal, LocalEmbeddings
+from langchain_context_engine import Context, ContextEngine, Journal, LocalEmbeddings
 from langchain_context_engine.models.types import Status
-from tests.builders import a_candidate
+from tests.builders import ListSource, SlowSource, a_candidate
 from tests.designs.test_assemblies import DESIGNS, replayed
 from tests.inspector.builders import HOSTILE, a_context, a_page, cells, column, go_on, grids, htmls, said
 
@@ -137,6 +137,63 @@ def test_the_list_is_sorted_filtered_and_bounded_by_its_address(path, monkeypatc
     assert "No recorded question is like that" in told
 
 
+def test_an_answer_is_found_by_a_passage_an_id_and_a_source_that_came_late(path, monkeypatch):
+    with Journal(path) as journal:
+        late = [
+            ListSource([a_candidate(id="n-41", text="Le café est fermé.")]),
+            SlowSource(name="slow-wiki", seconds=1),
+        ]
+        ContextEngine(late, journal=journal, timeout_seconds=0.05).build("which?")
+        journal.record(a_context())
+    for words in ("CAFE ferme", "n-41", "slow-wiki", "which slow cafe"):
+        at = a_page("traces", journal=path, monkeypatch=monkeypatch, q=words)
+        assert cells(at, "traces", "question") == ["which?"], words
+        assert "1 of 2 questions" in said(at)
+
+
+def test_a_note_and_tags_are_kept_at_once_shown_in_the_list_and_saved_with_it(path, monkeypatch):
+    with Journal(path) as journal:
+        name = journal.record(a_context())
+    at = a_page("explain", trace=name, journal=path, monkeypatch=monkeypatch)
+    at.session_state["note"] = True
+    at.run()
+    at.text_area(key=f"note-{name}").set_value("Wrong price").run()
+    at.multiselect(key=f"tags-{name}").set_value(["billing", "to do"]).run()
+    assert "#billing #to do · Wrong price" in said(at)
+    at = a_page("traces", journal=path, monkeypatch=monkeypatch, q="wrong to bill", only="Noted")
+    assert cells(at, "traces", "note") == ["#billing #to do · Wrong price"]
+    at.session_state["save-list"] = True
+    assert at.run().download_button[0].label == "All 1 as CSV"
+    at = a_page("explain", trace="sample-latest", journal=path, monkeypatch=monkeypatch)
+    assert not at.get("popover")
+
+
+def test_a_saved_view_is_chosen_by_its_name_and_forgotten(path, monkeypatch):
+    with Journal(path) as journal:
+        for query, day in (("ropes?", 1), ("lamps?", 2), ("lamps and ropes?", 3)):
+            journal.record(a_context(query=query), at=datetime(2026, 3, day, 12, tzinfo=UTC))
+        journal.keep_view("late lamps", {"q": "lamps", "since": "2026-03-03", "sorted": "-time"})
+    at = a_page("traces", journal=path, monkeypatch=monkeypatch, q="ropes", until="2026-03-02")
+    assert cells(at, "traces", "question") == ["ropes?"]
+    at.selectbox(key="view").set_value("late lamps").run()
+    assert cells(at, "traces", "question") == ["lamps and ropes?"]
+    assert at.session_state["sorted"] == "-time"
+    next(b for b in at.button if b.label == "Forget it").click().run()
+    assert not at.selectbox(key="view").options
+
+
+def test_what_is_recorded_while_the_list_is_followed_is_marked_and_counted_in_both_numbers(path, monkeypatch):
+    """ "78 of 75 questions": all were counted when the page was opened."""
+    with Journal(path) as journal:
+        journal.record(a_context())
+    at = a_page("traces", journal=path, monkeypatch=monkeypatch)
+    assert cells(at, "traces", "question") == ["When do invoices go out?"]
+    with Journal(path) as journal:
+        journal.record(a_context(query="Who else?"))
+    assert cells(at.run(), "traces", "question")[0] == [["new ", True], ["Who else?", False]]
+    assert "2 of 2 questions" in said(at)
+
+
 def test_a_chosen_row_of_the_recorded_questions_is_explained(path, monkeypatch):
     with Journal(path) as journal:
         name = journal.record(a_context())
@@ -168,10 +225,11 @@ def test_figures_over_time_are_told_by_day_stage_and_source(path, monkeypatch):
     for timed, milliseconds in (("", 907), ("stage rank", 7), ("source list", 450), ("evil", 907)):
         at = a_page("figures", journal=path, monkeypatch=monkeypatch, timed=timed)
         assert any(one.value.startswith("3 questions on 2 days, from") for one in at.caption)
-        assert column(at, 0, "questions") == [1, 2]
-        assert column(at, 0, "p95 ms") == [milliseconds] * 2
-    assert {"collect", "rank"} <= set(column(at, 1, "what"))
-    assert column(at, 2, "p50 ms") == [450]
+        days = at.dataframe[0].value
+        assert list(days["questions"]) == [1, 2]
+        assert list(days["p95 ms"]) == [milliseconds] * 2
+    assert {"collect", "rank"} <= set(column(at, 0, "what"))
+    assert column(at, 1, "p50 ms") == ["450"]
 
 
 @pytest.mark.parametrize("page", ["explain", "tune", "judge"])
@@ -202,8 +260,8 @@ def test_one_that_cannot_be_read_or_replayed_costs_its_own_question_and_is_count
         )
     for name in ("all", "all judged questions"):
         at = a_page("sets", journal=path, monkeypatch=monkeypatch, set=name)
-        assert cells(at, "judged", "question") == [queries[0]]
-        assert cells(at, "set-figures", "recall") == ["100 %"]
+        assert list(at.dataframe[0].value["question"]) == [queries[0]]
+        assert column(at, 0, "recall") == ["100 %"]
         for told in ("1 question. Turn knobs", "Without a trace that can be read here: 1.", "is damaged: 1."):
             assert told in said(at)
 
@@ -211,7 +269,9 @@ def test_one_that_cannot_be_read_or_replayed_costs_its_own_question_and_is_count
 def test_a_part_given_as_a_function_is_explained_and_not_replayed():
     opened = {"upload-1": a_context(**FUNCTION)}
     assert "This did not work" not in said(a_page("explain", trace="upload-1", opened=opened))
-    assert "This did not work" in said(a_page("tune", trace="upload-1", opened=opened))
+    told = said(a_page("tune", trace="upload-1", opened=opened))
+    assert "No setting can be tried on this answer" in told
+    assert "This did not work" not in told
 
 
 @pytest.mark.parametrize("design", DESIGNS)
@@ -305,8 +365,7 @@ def test_m98_one_press_asks_once_and_a_run_ends(tmp_path):
     collection = client.create_collection("notes", embedding_function=None)
     collection.add(ids=["1", "2"], documents=texts, embeddings=LocalEmbeddings().embed_documents(texts))
     at = a_page("collections")
-    at.text_input(key="where").set_value(str(tmp_path))
-    next(b for b in at.button if b.label == "Open").click().run()
+    at.text_input(key="where").set_value(str(tmp_path)).run()
     assert "notes" in column(at, 0, "collection")
     assert "This is a copy" in said(at)
     at.text_input(key="new-question").set_value("When do invoices go out?")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
 import pytest
 
+from inspector.comparing import told_keys
 from inspector.opening import Settings, open_trace
-from langchain_context_engine import Journal
+from langchain_context_engine import Journal, diff, replay
 from langchain_context_engine.models.types import Reason
 from langchain_context_engine.trace.explain import explain
 from tests.builders import ListSource, a_candidate
-from tests.inspector.builders import a_context, a_page, cells, grids, htmls, said
+from tests.inspector.builders import a_context, a_page, cells, grids, htmls, rows_of, said
 from tests.inspector.task_builders import key_with, stands
 
 WEIGHTED = open_trace("sample-weighted", Settings())
@@ -79,6 +81,25 @@ def test_what_would_admit_a_candidate_is_there_without_being_asked_and_opens_in_
     assert at.slider(key="budget").value > 60
 
 
+@pytest.mark.parametrize("name", ["c", "d"])
+def test_a_budget_that_admits_a_candidate_is_said_with_who_enters_and_leaves_then(name):
+    context = a_context(budget=60, truncator="none")
+    at = a_page("explain", trace="upload-1", opened={"upload-1": context}, candidate=f"memories/{name}")
+    told = unescape(re.sub("<[^>]*>", "", html_with(at, "ce-change")))
+    budget = int(re.match(r"In with budget from 60 to ([\d,]+)", told)[1].replace(",", ""))
+    moved = diff(context, replay(context, budget=budget))
+    assert ("memories", name) in moved.entered
+    others = tuple(key for key in moved.entered if key != ("memories", name))
+    names = {row.key: row.label for row in rows_of(context)}
+    assert told.endswith(f"). {told_keys({'Enter too': others, 'Leave': moved.left}, names)}")
+    is_smallest = all(("memories", name) not in keys_of(replay(context, budget=b)) for b in range(61, budget))
+    assert "(the smallest that does)" not in told or is_smallest
+
+
+def keys_of(context):
+    return [passage.key for passage in context.passages]
+
+
 def test_a_duplicate_stands_beside_what_it_repeats_with_both_places_and_leads_to_it():
     texts = ("Invoices go out on the 1st of the month.", "Invoices go out on the 1st of each month.")
     found = [
@@ -91,7 +112,12 @@ def test_a_duplicate_stands_beside_what_it_repeats_with_both_places_and_leads_to
     opened = {"upload-1": a_context(found)}
     at = a_page("explain", trace="upload-1", opened=opened, candidate="memories/1")
     pair = html_with(at, "ce-pair")
-    for told in ("0.md:1-2", "1.md:1-2", "<u class=ce-del>the</u>", "<u class=ce-ins>each</u>"):
+    for told in (
+        "0.md:1-2 · rank 1",
+        "1.md:1-2 · rank 2 were it no duplicate",
+        "<u class=ce-del>the</u>",
+        "<u class=ce-ins>each</u>",
+    ):
         assert told in pair
     next(b for b in at.button if b.label == "Go to what it repeats").click().run()
     assert grids(at)["ranked"]["chosen"] == "memories/0"

@@ -11,7 +11,7 @@ import pytest
 from langchain_context_engine import ConfigError, Journal
 from langchain_context_engine.journal import database
 from tests.builders import a_candidate
-from tests.inspector.builders import a_context, a_page, cells, go_on, grids, said
+from tests.inspector.builders import a_context, a_page, column, go_on, grids, said
 
 QUESTION = "When do invoices go out?"
 EXCHANGE = "Import and export"
@@ -76,16 +76,19 @@ def test_the_grades_of_two_people_stand_beside_each_other_with_their_agreement(p
 
 
 @pytest.mark.parametrize("harm", ["deleted", "read-only", "replaced", "locked"])
-def test_a_grade_that_the_journal_does_not_take_is_kept_and_said_to_be_unsaved(path, name, monkeypatch, harm):
+def test_a_grade_that_the_journal_does_not_take_is_said_and_taken_when_it_is_given_again(
+    path, name, monkeypatch, harm
+):
     at = a_page("judge", trace=name)
     with harmed(path, harm, monkeypatch):
         at.button(key="grade3-memories/a").click().run()
         assert not at.exception
         assert "This did not work" in said(at)
-        assert "1 grade is kept here, unsaved" in said(at)
-    at.button(key="save-again").click().run()
+        assert harm == "replaced" or "The grade was not kept" in said(at)
+    at = a_page("judge", trace=name)
+    at.button(key="grade3-memories/a").click().run()
     assert grades_in(path) == {("a", ""): 3}
-    assert "unsaved" not in said(at)
+    assert "not kept" not in said(at)
 
 
 @contextmanager
@@ -124,12 +127,12 @@ def test_all_judged_questions_are_told_worst_first_and_against_what_was_tried_la
     at = a_page("sets")
     assert "2 questions. Turn knobs" in said(at)
     assert "The worst first." in said(at)
-    assert cells(at, "judged", "question") == ["Who may refund?", QUESTION]
+    assert list(at.dataframe[0].value["question"]) == ["Who may refund?", QUESTION]
     at = a_page("tune", trace="sample-weighted")
     at.slider(key="budget").set_value(100).run()
     go_on(at, "sets")
-    assert cells(at, "set-figures", "try")[1].startswith("try 1: budget: 100")
-    assert "change" in {column["name"] for column in grids(at)["judged"]["columns"]}
+    assert column(at, 0, "try")[1].startswith("try 1: budget: 100")
+    assert "verdict" in at.dataframe[0].value
 
 
 def brought(data):
@@ -183,6 +186,6 @@ def test_enough_judged_questions_suggest_weights_that_are_taken_by_a_click_alone
     at = a_page("sets")
     at.button(key="suggest").click().run()
     assert "beyond chance" in said(at)
-    assert "keyword" in set(at.dataframe[0].value["signal"])
+    assert "keyword" in set(column(at, 1, "signal"))
     at.button(key="take").click().run()
     assert at.slider(key="w_keyword").value > 0

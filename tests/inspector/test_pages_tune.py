@@ -11,7 +11,6 @@ from langchain_context_engine import Journal
 from tests.inspector.builders import a_context, a_page, cells, column, go_on, grids, htmls, said
 
 WEIGHTED = "sample-weighted"
-TRY = f"try-{WEIGHTED}~budget=400"
 
 
 @pytest.fixture(autouse=True)
@@ -76,31 +75,19 @@ def compare(at):
     return at.multiselect(key="compare").value
 
 
-def test_from_tune_the_last_try_that_changed_something_stands_beside_what_was_recorded():
-    at = a_page("tune", trace=WEIGHTED)
-    at.slider(key="budget").set_value(400).run()
-    assert compare(at) == [WEIGHTED, TRY]
-    assert column(at, 0, "Changed from A") == ["", "tokens allowed 700 → 400"]
-    told = next(text.value for text in at.text if text.value.startswith("From A to B: "))
-    assert "Left: " in told
-    go_on(at, "tune")
-    at.button(key="reset").click().run()
-    assert compare(at) == [WEIGHTED, TRY]
-
-
 def test_a_knob_that_another_page_did_not_draw_stands_as_it_was_turned():
-    """A signal from the folded ones fell back to its first value, and so did what was compared with it."""
+    """A signal from the folded ones fell back to its first value."""
     at = a_page("tune", trace="sample-latest")
     at.session_state["more-signals"] = True
     at.run()
     at.slider(key="w_keyword").set_value(0.5).run()
-    assert compare(at) == ["sample-latest", "try-sample-latest~w_keyword=0.5"]
+    go_on(at, "explain")
     assert go_on(at, "tune").slider(key="w_keyword").value == 0.5
 
 
-def test_what_was_added_on_the_page_stays_where_nothing_new_was_tried():
-    at = a_page("tune", trace=WEIGHTED)
-    at.slider(key="budget").set_value(400).run()
+def test_what_was_added_on_the_page_stays(recorded, monkeypatch):
+    path, names = recorded
+    at = a_page("explain", journal=path, monkeypatch=monkeypatch, trace=names[0])
     chosen = [*compare(at), "sample-latest"]
     at.multiselect(key="compare").set_value(chosen).run()
     for page in ("tune", "explain"):
@@ -120,15 +107,17 @@ def test_elsewhere_what_is_ticked_is_compared_else_what_is_near_to_the_trace(rec
     assert compare(at.run()) == [names[2], "sample-latest"]
 
 
-def test_tries_are_in_the_address_and_compared_by_another_session_and_nonsense_is_a_card():
-    at = a_page("compare", compare=[WEIGHTED, TRY])
-    recorded = open_trace(WEIGHTED, Settings())
-    first, second = column(at, 0, "Tokens")
-    assert first == f"{recorded.tokens} of {recorded.budget}"
-    assert second.endswith("of 400")
+def test_answers_are_compared_by_their_address_and_nonsense_is_a_card(recorded, monkeypatch):
+    path, names = recorded
+    at = a_page("compare", journal=path, monkeypatch=monkeypatch, compare=names[:2])
+    contexts = [open_trace(name, Settings(journal=path)) for name in names[:2]]
+    assert column(at, 0, "Tokens") == [f"{one.tokens:,} of {one.budget:,}" for one in contexts]
+    assert column(at, 0, "Changed from A") == ["", "tokens allowed 2,000 → 60"]
     columns = {one["name"] for one in grids(at)["aligned"]["columns"]}
     assert {"A fate", "A place", "A tokens", "A score", "B fate", "B tokens"} <= columns
-    at = a_page("compare", compare=[WEIGHTED, f"try-{WEIGHTED}~evil=1"])
+    told = next(text.value for text in at.text if text.value.startswith("From A to B: "))
+    assert "Left: " in told
+    at = a_page("compare", journal=path, monkeypatch=monkeypatch, compare=[names[0], "evil"])
     assert not at.exception
     assert "This did not work" in said(at)
 
@@ -147,8 +136,8 @@ def test_two_questions_of_one_text_in_one_minute_are_compared_as_the_address_nam
 
 
 def test_the_chosen_candidate_is_told_of_in_every_context():
-    at = a_page("compare", compare=[WEIGHTED, TRY])
+    at = a_page("compare", compare=[WEIGHTED, "sample-duplicates"])
     (told,) = [html for html in htmls(at) if "ce-sides" in html]
-    assert told.count("In, ") + told.count("Dropped: ") == 2
+    assert sum(told.count(said) for said in ("In, ", "Dropped: ", "No source offered it.")) == 2
     at = a_page("compare", compare=["upload-1", WEIGHTED], side="ghost", opened={"upload-1": a_context()})
     assert "No source offered it." in said(at)

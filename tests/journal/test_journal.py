@@ -12,7 +12,7 @@ from langchain_context_engine import ContextEngine
 from langchain_context_engine.errors import AllSourcesFailedError, ConfigError
 from langchain_context_engine.journal import Usage
 from langchain_context_engine.models.types import Status
-from tests.builders import FailingSource, ListSource, a_candidate, a_request
+from tests.builders import FailingSource, ListSource, SlowSource, a_candidate, a_request
 from tests.journal_builders import KEY, a_context
 
 
@@ -31,6 +31,55 @@ def test_search_finds_text_in_questions_and_sources_whatever_its_case(journal, s
     journal.record(a_context("Billing rose 100% in the Straße"))
     journal.record(a_context("something else", candidates=(), passages=()))
     assert len(journal.traces(search=search)) == journal.count(search=search) == 1
+
+
+@pytest.mark.parametrize(
+    "search", ["ELEVES", "élèves", "e\u0301leve", "Ãngström", "roads/naïve.py:3", "41f", "paves"]
+)
+def test_search_finds_passages_ids_and_places_whatever_their_accents(journal, search):
+    found = a_candidate(
+        id="41f7", text="Élèves and Ångström pavés", metadata={"path": "roads/naive.py", "start_line": 3}
+    )
+    left_out = a_candidate(id="53b", text="elsewhere")
+    ContextEngine([ListSource([found])], journal=journal).build("who?")
+    ContextEngine([ListSource([left_out])], journal=journal).build("who else?")
+    assert [row.query for row in journal.traces(search=search)] == ["who?"]
+    assert journal.count(search="who else 53b") == 1
+
+
+def test_search_finds_the_answers_that_waited_for_a_source_in_vain(journal):
+    """`slow-wiki` found nothing though two answers waited for it."""
+    sources = [ListSource([a_candidate()]), SlowSource(seconds=0.5, name="slow-wiki")]
+    ContextEngine(sources, journal=journal, timeout_seconds=0.05).build("late?")
+    broken = [ListSource([a_candidate()]), FailingSource(RuntimeError("quota"), name="wiki-mirror")]
+    ContextEngine(broken, journal=journal).build("broken?")
+    assert [row.query for row in journal.traces(search="slow-wiki")] == ["late?"]
+    assert [row.query for row in journal.traces(search="Wiki-Mirror FAILED")] == ["broken?"]
+
+
+def test_a_note_and_its_tags_stand_in_the_list_are_found_and_go_with_their_trace(journal):
+    first, second = journal.record(a_context("first")), journal.record(a_context("second"))
+    journal.note(first, "Wrong price,\n ask Zoë ", ["to do", " to  do ", "billing", ""])
+    rows = {row.id: row for row in journal.traces()}
+    assert (rows[first].note, rows[first].tags) == ("Wrong price,\n ask Zoë", ("to do", "billing"))
+    assert (rows[second].note, rows[second].tags) == ("", ())
+    assert [row.id for row in journal.traces(search="zoe BILL")] == [first]
+    journal.note(first)
+    assert journal.count(search="zoe") == 0
+    assert journal.traces(search="first")[0].tags == ()
+    with pytest.raises(ConfigError, match="no trace"):
+        journal.note("nothing", "told")
+
+
+def test_a_view_is_kept_by_its_name_over_an_earlier_one_and_removed_when_empty(journal):
+    journal.keep_view(" slow ones ", {"only": "Slow"})
+    journal.keep_view("slow ones", {"only": "Slow", "q": "wiki"})
+    journal.keep_view("mine", {"q": "ann"})
+    assert journal.views() == {"mine": {"q": "ann"}, "slow ones": {"only": "Slow", "q": "wiki"}}
+    journal.keep_view("mine", {})
+    assert set(journal.views()) == {"slow ones"}
+    with pytest.raises(ConfigError, match="name of a view"):
+        journal.keep_view("", {"q": "ann"})
 
 
 def test_traces_are_filtered_by_status_time_and_what_is_new(journal):
@@ -166,11 +215,12 @@ def an_engine(journal):
 def test_a_models_answer_stands_beside_its_context_with_what_it_cites_and_what_it_never_used(journal):
     """B23."""
     context = an_engine(journal).build("How are invoices paid?")
-    kept = journal.record_answer(context.trace_id, "By card [1].")
+    kept = journal.record_answer(context.trace_id, "By card, voilà [1].")
+    assert journal.count(search="voila") == 1
     assert kept.cited == (context.citations["[1]"],)
     assert kept.unused == (context.citations["[2]"],)
     assert journal.answers(context.trace_id) == journal.answers() == [kept]
-    assert (kept.query, kept.text) == ("How are invoices paid?", "By card [1].")
+    assert (kept.query, kept.text) == ("How are invoices paid?", "By card, voilà [1].")
     again = journal.record_answer(context.trace_id, "Both ways [1, 2].")
     assert journal.answers() == [again]
     assert again.unused == ()
