@@ -56,7 +56,6 @@ def main() -> None:
         state.follow_address()
         cards.alerts()
         page.run()
-    st.session_state.pop("going", None)
     if not gc.get_freeze_count():
         # Streamlit collects garbage after every run, and the answer to a turned slider waits for that: over
         # all objects of the libraries it takes longer than the replay itself.

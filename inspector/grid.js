@@ -85,6 +85,8 @@ const LEAST_WIDTH = 104;
 const AGAIN = 4000;
 const REST = 700;
 const MOUNTED_AGAIN = 1000;
+const POLL = 2000;
+const QUIET = 5000;
 
 // On a phone the columns that say most, where a table names such.
 const columnsOf = (data) => {
@@ -102,7 +104,7 @@ const begin = (root, of) => {
   const state = (memories[of] ??= { chosen: null, choseAt: 0, logs: {}, last: 0 });
   // A key that comes while the table is mounted anew is heard by the old one.
   document.removeEventListener("keydown", state.key);
-  Object.assign(state, { of, drawn: "", left: Infinity, send: () => {}, keep: () => {} });
+  Object.assign(state, { of, drawn: "", left: Infinity, quietUntil: 0, send: () => {}, keep: () => {} });
   const box = make("div", { class: "ce-grid", tabindex: "0", role: "region" });
   root.append(box);
   state.box = box;
@@ -123,6 +125,7 @@ const begin = (root, of) => {
   state.now = () => (state.last = Math.max(Date.now(), state.last + 1));
   state.seen = (name) => state.data.seen?.[name] ?? 0;
   state.choose = (id) => {
+    state.hush();
     state.chosen = id;
     state.show();
     state.reveal();
@@ -178,6 +181,12 @@ const begin = (root, of) => {
     state.show();
     state.reveal();
   };
+  // What looks for news keeps still for a while after a press: its run could come between and end a change of page.
+  state.hush = () => { state.quietUntil = performance.now() + QUIET; };
+  document.addEventListener("pointerdown", state.hush, true);
+  state.poll = setInterval(() => {
+    if (state.data?.polls && !document.hidden && performance.now() > state.quietUntil) state.send("looked", { id: "", at: state.now() });
+  }, POLL);
   state.fit = () => {
     if (!state.data) return;
     const { height, below, opens } = state.data;
@@ -195,6 +204,8 @@ const begin = (root, of) => {
   state.leave = () => {
     clearTimeout(state.again);
     clearTimeout(state.rest);
+    clearInterval(state.poll);
+    document.removeEventListener("pointerdown", state.hush, true);
     state.left = performance.now();
     window.removeEventListener("resize", state.fit);
     state.moved.disconnect();

@@ -72,6 +72,7 @@ def draw(
     walks: bool = False,
     rests: bool = False,
     opens: bool = False,
+    polls: bool = False,
 ) -> None:
     """Draw a table.
 
@@ -92,6 +93,7 @@ def draw(
         walks: J and K walk, wherever the focus is; where a row opens a page, Enter then opens it.
         rests: `st.session_state["walking"]` says whether a next key may come at once: what is slow waits.
         opens: A row opens a page, so that arrows only move the mark and Enter opens.
+        polls: It is drawn anew every two seconds, but for some after a press.
     """
     ids = [row["id"] for row in rows if "id" in row]
     if len(set(ids)) != len(ids):
@@ -116,6 +118,7 @@ def draw(
         "walks": walks,
         "rests": rests,
         "opens": opens,
+        "polls": polls,
         "palette": dict(FATE_COLOURS),
         "seen": dict(seen),
         "of": f"{key} {st.session_state.get('trace')}",
@@ -148,6 +151,7 @@ def draw(
         key=key,
         data=data,
         on_chosen_change=handle("chosen", choose),
+        on_looked_change=handle("looked", None),
         on_sorted_change=handle("sorted", on_sort),
         on_ticked_change=handle("ticked", on_tick),
         on_graded_change=handle("graded", on_grade and (lambda name, digit: on_grade(name, int(digit)))),

@@ -57,11 +57,7 @@ def writing() -> Iterator[Journal]:
 
 
 def go(page: str, **address: Any) -> None:
-    """Go to a page by its name, with what its address then says.
-
-    Where the page is going is noted: what looks again every so often may come between, and then goes on.
-    """
-    st.session_state["going"] = page, address
+    """Go to a page by its name, with what its address then says."""
     st.switch_page(st.session_state["pages"][page], query_params=address)
 
 

@@ -306,8 +306,8 @@ def wanted(opened: Opened, row: Row) -> None:
             told, button = st.columns([76, 24], vertical_alignment="center", gap="small")
             smallest = " (a smaller one may do)" if change.setting == "budget" else ""
             smallest = " (the smallest that does)" if change.is_smallest else smallest
-            moves = told_keys({"Enter too": change.enters, "Leave": change.leaves}, names)
-            said = f"In with {change.sentence}{smallest}. {moves}"
+            # Who leaves is told in the sentence.
+            said = f"In with {change.sentence}{smallest}. {told_keys({'Enter too': change.enters}, names)}"
             told.html(f'<div class="ce-panel ce-change"><p>{escape(said)}</p></div>')
             can = can_turn_to(opened.context, change.settings)
             if button.button(

@@ -53,7 +53,6 @@ MOST_COMPARED = 6
 def show() -> None:
     """Draw the page."""
     cards.heading("Traces")
-    st.session_state.pop("going", None)
     path = state.settings().journal
     with opening.journal_of(state.settings()) as journal:
         total = journal.count() if journal is not None else 0
@@ -61,11 +60,11 @@ def show() -> None:
     if lost:
         st.warning(f"Not every question is here: {lost:,} could not be kept.")
     if total:
-        recorded(total)
+        recorded()
     elif path is not None:
         st.subheader("Nothing is recorded yet" if path.exists() else "There is no journal there")
         st.text(f"Waiting for {path}: run your application and ask it something.")
-        cards.part(look_again, 0, every=EVERY)
+        cards.part(look_again, every=EVERY)
     if total:
         with st.expander("Open a saved trace, or a sample"):
             files()
@@ -80,16 +79,14 @@ def show() -> None:
         cards.how_to_record()
 
 
-def look_again(shown: int) -> None:
-    """Draw the page anew as soon as there are not so many questions any more; else nothing is drawn."""
-    if going := st.session_state.get("going"):
-        state.go(going[0], **going[1])
+def look_again() -> None:
+    """Draw the page anew as soon as something is recorded."""
     with opening.journal_of(state.settings()) as journal:
-        if journal is not None and journal.count() != shown:
+        if journal is not None and journal.count():
             st.rerun()
 
 
-def recorded(total: int) -> None:
+def recorded() -> None:
     """Draw the filters and the table of a journal."""
     state.search_field(
         "q", "Search", "Words of the question, a passage, an id, a source, a note", on_change=first_page,
@@ -109,12 +106,10 @@ def recorded(total: int) -> None:
             )
         views()
         is_live = whether(
-            "live", "Live", f"Looks for new questions every {EVERY}, and marks them.", value=True
+            "live", "Live", "Looks for new questions every two seconds, and marks them.", value=True
         )
     st.session_state.setdefault("live-since", datetime.now(tz=UTC))
     cards.part(listing, is_live)
-    if is_live:
-        cards.part(look_again, total, every=EVERY)
 
 
 def views() -> None:
@@ -185,9 +180,9 @@ def listing(is_live: bool) -> None:
         traces = journal.traces(PAGE_SIZE, (page - 1) * PAGE_SIZE, **asked)
     with place:
         head(found, total, asked)
-        if traces:
+        if traces or is_live:
             table(traces, sort, is_live, has_pages=pages > 1)
-        else:
+        if not traces:
             st.text("No recorded question is like that. Clear the search, the days or the filter.")
 
 
@@ -241,6 +236,7 @@ def table(traces: list[TraceRow], sort: str, is_live: bool, *, has_pages: bool) 
         sort=(sort.lstrip("-"), sort.startswith("-")),
         on_sort=sort_by,
         opens=True,
+        polls=is_live,
     )
     name = st.session_state.pop("opens", None)
     if name is not None:
