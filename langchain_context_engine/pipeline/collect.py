@@ -315,7 +315,8 @@ class _Entry:
 
 def _holds(test: Callable[[Any], bool], item: Any) -> bool:
     """Tell whether a test holds of an item; what raises when it is looked at costs only itself, and fails."""
-    return answer_of(test, item) is True
+    said = answer_of(test, item)
+    return bool(said) and not isinstance(said, Exception)
 
 
 def _is_named(item: object) -> bool:

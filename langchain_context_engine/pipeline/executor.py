@@ -429,6 +429,8 @@ def begin(call: Callable[[], Any], give: Callable[[Answer], None], asked: float)
     def work() -> None:
         try:
             give(walked(answer_of(call)))
+        except KeyboardInterrupt:  # the source's own: a person's reaches the main thread alone
+            give(SourceError("it was interrupted"))
         finally:
             is_over.set()
 
