@@ -17,6 +17,7 @@ import chromadb
 
 import langchain_context_engine
 from langchain_context_engine import ChromaSource, ContextEngine, LocalEmbeddings
+from langchain_context_engine.pipeline import executor
 
 PACKAGE = Path(langchain_context_engine.__file__).parent
 NOTES = {
@@ -35,6 +36,7 @@ def walked(act: Any) -> Counter[tuple[str, str]]:
         if event == "call":
             calls[frame.f_code] += 1
 
+    executor._threads.idle.clear()  # threads that run already would not be looked at
     threading.setprofile(note)
     sys.setprofile(note)
     try:
