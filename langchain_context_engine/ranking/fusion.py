@@ -36,9 +36,9 @@ class Fusion:
     """How much each part of relevance weighs; of all but `feedback` and `intent` only the proportions count.
 
     What each earns stands in `tests/benchmarks/README.md`, "What each part earns": of the lines that SWE-QA
-    cites in flask at 4,000 tokens words .07, the cosine and names .02, sentences, neighbours, feedback and
-    intent .01; of the evidence of multi-hop questions at 1,000 feedback .02; of what requests cites and of
-    programming questions (`code`), at 1,000, links .04.
+    cites at 4,000 tokens words .05, intent .03, names .02; of the evidence of multi-hop questions at 1,000
+    feedback .04 and links .02, of news the cosine .03, of questions about programming links .03; sentences
+    .02 of multi-hop questions at 500.
 
     Attributes:
         dense: The cosine similarity, min–max over the pool.
