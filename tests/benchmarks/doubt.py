@@ -5,7 +5,7 @@
 Each set's questions are asked of its own collections, and those of the other sets beside them: nothing
 there answers those. `--wild` names a folder of repositories, each indexed by `context-engine index .`,
 `--questions` their questions (`repository`, `query`, `kind`; those of kind `none` have no answer). Printed
-are the area under the curve of `confidence`, the share of good contexts that are doubted (good: some of
+are the area under the curve of `confidence`, its expected calibration error, the share of good contexts that are doubted (good: some of
 the evidence stands in 1,000 tokens; of a wild question, any) and of unanswerable ones that are, and the same
 shares where any word of doubt counts, a warning beside an answer that is not doubtful too.
 """
@@ -58,9 +58,24 @@ def area(asked: Sequence[Asked]) -> float:
     return won / (len(sure) * len(unsure)) if sure and unsure else float("nan")
 
 
+BINS = 10
+
+
+def calibration_error(asked: Sequence[Asked]) -> float:
+    """Return the expected calibration error over ten bins of confidence: Guo et al. (2017), equation 3."""
+    bins = [[a for a in asked if min(BINS - 1, int(a.confidence * BINS)) == i] for i in range(BINS)]
+    off = (abs(sum(a.confidence for a in own) - sum(a.has_answer for a in own)) for own in bins)
+    return sum(off) / max(1, len(asked))
+
+
 def row(name: str, asked: Sequence[Asked]) -> str:
     groups = [[a for a in asked if a.has_answer is has] for has in (True, False)]
-    cells = [name, *(str(len(group)) for group in groups), f"{area(asked):.3f}"]
+    cells = [
+        name,
+        *(str(len(group)) for group in groups),
+        f"{area(asked):.3f}",
+        f"{calibration_error(asked):.3f}",
+    ]
     for tells in (lambda a: a.is_doubted, lambda a: a.is_unsure):
         cells += [f"{sum(map(tells, group)) / len(group):.3f}" if group else "–" for group in groups]
     return "| " + " | ".join(cells) + " |"
@@ -129,8 +144,14 @@ def main() -> None:
     options = parser.parse_args()
     everyone: list[Asked] = []
     names = ["good doubted", "unanswerable doubted", "good with a word of doubt", "unanswerable with one"]
-    say("| " + " | ".join(["collections", "good", "unanswerable", "area under the curve", *names]) + " |")
-    say("| --- |" + " ---: |" * (3 + len(names)))
+    say(
+        "| "
+        + " | ".join(
+            ["collections", "good", "unanswerable", "area under the curve", "calibration error", *names]
+        )
+        + " |"
+    )
+    say("| --- |" + " ---: |" * (4 + len(names)))
     groups = [*of_repositories(options.wild, options.questions, options.seed)] if options.wild else []
     for name, asked in (*groups, *of_sets(options)):
         say(row(name, asked))
