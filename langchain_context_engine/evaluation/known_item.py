@@ -13,7 +13,7 @@ from langchain_context_engine.models.types import Candidate, Key
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.explain import rows
 from langchain_context_engine.trace.labels import label_of, meant
-from langchain_context_engine.trace.what_if import what_would_it_take
+from langchain_context_engine.trace.what_if import budget_that_admits, what_would_it_take
 
 if TYPE_CHECKING:
     from langchain_context_engine.engine import ContextEngine
@@ -22,7 +22,7 @@ DEEPEST = 10_000
 """How far down its source's order a record is looked for."""
 
 _TRIED_UP_TO = 400
-"""Candidates up to which it is tried what else lets a record in: each of up to 180 tries packs them all."""
+"""Candidates up to which each setting is tried, of more the budget alone: each of up to 180 tries packs them all."""
 
 _FILTERS = ("where", "kinds", "since", "until", "min_confidence", "conversation_id")
 
@@ -115,14 +115,15 @@ def _told(
         return item
     # Not by `explain`, which would try the budgets once more.
     fate = next(row for row in rows(deeper) if row.key == key)
+    changes: tuple[str, ...] = ()
     if any(passage.key == key for passage in deeper.passages):
         changes = (f"limit {rank}",)
-    elif len(deeper.candidates) > _TRIED_UP_TO:
-        changes = (f"limit {rank}, and more, which is not tried out of so many",)
     else:
-        further = what_would_it_take(deeper, key)
-        changes = tuple(f"limit {rank}, and {change.sentence}" for change in further)
-    return replace(item, reason=f"{told}; of {rank}, {fate.label} is {fate.sentence}", changes=changes)
+        is_few = len(deeper.candidates) <= _TRIED_UP_TO
+        further = what_would_it_take(deeper, key) if is_few else [budget_that_admits(deeper, key)]
+        changes = tuple(f"limit {rank}, and {change.sentence}" for change in further if change)
+    offered_at = f"offered at limit {rank}, where {fate.label} is {fate.sentence}"
+    return replace(item, reason=f"{told}; {offered_at}", changes=changes)
 
 
 def _kept_out_by(candidate: Candidate, source: Any, request: ContextRequest) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from langchain_context_engine import ChromaSource, ContextEngine
@@ -42,16 +44,26 @@ def test_its_rank_is_told_in_each_leg_and_what_lets_it_in_holds(engine):
     assert found.rank > 20
     assert set(found.leg_ranks) <= {"dense", "lexical", "phrase"}
     assert found.leg_ranks["lexical"] > 1
-    assert f"'notes' offers 20; of {found.rank}, docs/tea.md is dropped: " in found.reason
+    assert f"'notes' offers 20; offered at limit {found.rank}, where docs/tea.md is dropped: " in found.reason
     (offered,) = why(engine, "tea", limit=found.rank)
     assert offered.is_offered
 
 
-def test_among_very_many_it_is_not_tried_what_else_would_let_it_in(engine, monkeypatch):
-    """Each try packs them all: of 150 they took a minute of a processor."""
+def test_among_very_many_a_limit_is_told_with_the_budget_that_lets_it_in_then_and_alone_never(
+    engine, monkeypatch
+):
+    """ "would be in: limit 216, and more": offered then, and out for room."""
     monkeypatch.setattr(known_item, "_TRIED_UP_TO", 20)
     (found,) = why(engine, "tea", limit=20)
-    assert found.changes == (f"limit {found.rank}, and more, which is not tried out of so many",)
+    (change,) = found.changes
+    told = re.match(rf"limit {found.rank}, and budget from 200 to ([\d,]+)", change)
+    budget = int(told[1].replace(",", ""))
+    question, given = "how is berth 7 booked by the day?", {"scope": {"team": "red"}, "limit": found.rank}
+    assert found.key not in {p.key for p in engine.build(question, **given).passages}
+    assert found.key in {p.key for p in engine.build(question, budget=budget, **given).passages}
+    monkeypatch.setattr(known_item, "budget_that_admits", lambda *_: None)
+    (found,) = why(engine, "tea", limit=20)
+    assert (found.changes, "would be in" in found.sentence) == ((), False)
 
 
 def test_a_limit_that_is_told_to_let_it_in_does(engine):
