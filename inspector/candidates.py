@@ -88,6 +88,23 @@ def _holds(row: Row, words: Sequence[str]) -> bool:
     return all(word in text for word in words)
 
 
+def sources_told(context: Context, search: str) -> list[str]:
+    """Return what became of asked sources whose name holds every word searched: late, failed, answered."""
+    words, offered = folded(search).split(), Counter(candidate.origin for candidate in context.candidates)
+    told = []
+    for source, waited in context.source_timings.items():
+        if words and all(word in folded(source) for word in words):
+            failed = [one for one in context.warnings if one.startswith(f"source {source!r} failed")]
+            most = context.settings.get("timeout_seconds")
+            of = f" of {1000 * most:,.0f}" if failed and isinstance(most, int | float) else ""
+            what = (
+                "; ".join(failed)
+                or f"source {source!r} answered with {wording.counted(offered[source], 'candidate')}"
+            )
+            told.append(f"{wording.sentence(what)[:-1]} (waited {waited:,.0f}{of} ms).")
+    return told
+
+
 def ranked_columns(signals: int) -> list[Column]:
     """Return the columns of `ranked_rows`: of one signal the score says all."""
     return [column for column in RANKED_COLUMNS if signals > 1 or column["name"] != "bar"]

@@ -18,6 +18,7 @@ from inspector.candidates import (
     ranked_rows,
     rows_like,
     score_tree,
+    sources_told,
 )
 from inspector.comparing import told_keys
 from inspector.knobs import can_turn_to
@@ -120,6 +121,10 @@ def candidates(opened: Opened, rows: list[Row], shown: str, find: str) -> None:
         )
     elif not find:
         st.text(NONE_SHOWN[shown])
+    elif told := sources_told(opened.context, find):
+        # What is named is a source: neither a filter nor the store says more of it.
+        st.text("\n".join(told))
+        return
     else:
         st.text("No candidate of this question is like that: no source offered it.")
     if find:

@@ -22,7 +22,7 @@ DEEPEST = 10_000
 """How far down its source's order a record is looked for."""
 
 _TRIED_UP_TO = 400
-"""Candidates up to which each setting is tried, of more the budget alone: each of up to 180 tries packs them all."""
+"""Candidates up to which each setting is tried, of more the budget alone: each of 180 packs them all."""
 
 _FILTERS = ("where", "kinds", "since", "until", "min_confidence", "conversation_id")
 

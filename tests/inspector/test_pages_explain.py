@@ -9,10 +9,10 @@ import pytest
 
 from inspector.comparing import told_keys
 from inspector.opening import Settings, open_trace
-from langchain_context_engine import Journal, diff, replay
+from langchain_context_engine import ContextEngine, Journal, diff, replay
 from langchain_context_engine.models.types import Reason
 from langchain_context_engine.trace.explain import explain
-from tests.builders import ListSource, a_candidate
+from tests.builders import FailingSource, ListSource, SlowSource, a_candidate
 from tests.inspector.builders import a_context, a_page, cells, grids, htmls, rows_of, said
 from tests.inspector.task_builders import key_with, stands
 
@@ -69,6 +69,26 @@ def test_nothing_matching_shows_nothing_and_what_narrowed_the_question():
     assert "no source offered it" in said(at)
     assert "ranked" not in grids(at)
     assert "workspace_id" in said(at)
+
+
+def test_a_source_that_is_named_says_that_it_was_late_failed_or_offered_nothing():
+    """Of one that was waited for until the deadline it was said that a limit narrowed the question."""
+    late = [
+        ListSource([a_candidate(id="n-41", text="Le café est fermé.")]),
+        SlowSource(name="slow-wiki", seconds=1),
+        FailingSource(OSError("gone"), name="bad-disk"),
+        ListSource([], name="nobody"),
+    ]
+    context = ContextEngine(late, timeout_seconds=0.05).build("which?")
+    waited = f"{context.source_timings['slow-wiki']:,.0f}"
+    for find, told in (
+        ("slow-WIKI", f"no answer within the deadline (timeout_seconds) (waited {waited} of 50 ms)."),
+        ("bad", "Source 'bad-disk' failed: "),
+        ("nobody", "Source 'nobody' answered with 0 candidates (waited "),
+    ):
+        at = a_page("explain", trace="upload-1", opened={"upload-1": context}, find=find)
+        assert told in said(at)
+        assert "narrowed" not in said(at)
 
 
 def test_what_would_admit_a_candidate_is_there_without_being_asked_and_opens_in_tune():
