@@ -115,15 +115,14 @@ def _told(
         return item
     # Not by `explain`, which would try the budgets once more.
     fate = next(row for row in rows(deeper) if row.key == key)
-    changes: tuple[str, ...] = ()
     if any(passage.key == key for passage in deeper.passages):
-        changes = (f"limit {rank}",)
+        admits = [f"limit {rank}"]
     else:
         is_few = len(deeper.candidates) <= _TRIED_UP_TO
         further = what_would_it_take(deeper, key) if is_few else [budget_that_admits(deeper, key)]
-        changes = tuple(f"limit {rank}, and {change.sentence}" for change in further if change)
+        admits = [f"limit {rank}, and {change.sentence}" for change in further if change]
     offered_at = f"offered at limit {rank}, where {fate.label} is {fate.sentence}"
-    return replace(item, reason=f"{told}; {offered_at}", changes=changes)
+    return replace(item, reason=f"{told}; {offered_at}", changes=tuple(admits))
 
 
 def _kept_out_by(candidate: Candidate, source: Any, request: ContextRequest) -> str:

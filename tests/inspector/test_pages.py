@@ -15,6 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from inspector import state
+from inspector.views import traces
+from inspector.wording import option_of
 from langchain_context_engine import Context, ContextEngine, Journal, LocalEmbeddings
 from langchain_context_engine.models.types import Status
 from tests.builders import ListSource, SlowSource, a_candidate
@@ -149,6 +151,47 @@ def test_an_answer_is_found_by_a_passage_an_id_and_a_source_that_came_late(path,
         at = a_page("traces", journal=path, monkeypatch=monkeypatch, q=words)
         assert cells(at, "traces", "question") == ["which?"], words
         assert "1 of 2 questions" in said(at)
+
+
+def test_an_answer_is_found_by_its_own_id_a_candidates_address_and_a_phrase(path, monkeypatch):
+    """The placeholder promised an id; `source/id` found nothing, and a phrase found its words anywhere."""
+    found = [a_candidate(id=f"a/{i}", text=text, metadata={"path": f"{i}.md"}) for i, text in enumerate(
+        ("The ropes are blue.", "Blue are the lamps; ropes too."))]  # fmt: skip
+    with Journal(path) as journal:
+        first, second = (journal.record(a_context([one], query=q)) for one, q in zip(
+            found, ("which “ropes”?", "who else?"), strict=True))  # fmt: skip
+        journal.note(second, "the ropes are old")
+    for words, expected, where in (
+        (first, ["which “ropes”?"], "id"),
+        (option_of(found[1].key), ["who else?"], "source, text, id or place"),
+        ('"ropes ARE  blue"', ["which “ropes”?"], "question, text, id or place"),
+        ("“ropes are old”", ["who else?"], "note"),
+        ('"ropes are', ["who else?", "which “ropes”?"], "note"),
+    ):
+        at = a_page("traces", journal=path, monkeypatch=monkeypatch, q=words)
+        assert cells(at, "traces", "question") == expected, words
+        assert cells(at, "traces", "found")[0] == where, words
+        assert f"{len(expected)} of 2 questions" in said(at)
+    monkeypatch.setattr(traces, "MOST_READ", 0)
+    told = said(a_page("traces", journal=path, monkeypatch=monkeypatch, q='"ropes are blue"'))
+    assert "2 older answers with these words were not read for it" in told
+
+
+def test_what_has_the_words_in_its_question_comes_before_what_has_them_in_a_passage(path, monkeypatch):
+    with Journal(path) as journal:
+        for day, query in enumerate(("Who waters the plants?", "Who else?", "plants?"), 1):
+            journal.record(a_context(query=query), at=datetime(2026, 3, day, 12, tzinfo=UTC))
+        journal.record(a_context(query="late"), at=datetime(2026, 3, 9, tzinfo=UTC))
+
+    def found(**address):
+        at = a_page("traces", journal=path, monkeypatch=monkeypatch, q="plants", **address)
+        return cells(at, "traces", "question"), cells(at, "traces", "found")
+
+    assert found() == (
+        ["plants?", "Who waters the plants?", "late", "Who else?"],
+        ["question", "question", "text, id or place", "text, id or place"],
+    )
+    assert found(sorted="-time")[0] == ["Who waters the plants?", "Who else?", "plants?", "late"]
 
 
 def test_a_note_and_tags_are_kept_at_once_shown_in_the_list_and_saved_with_it(path, monkeypatch):
