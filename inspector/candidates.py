@@ -21,11 +21,11 @@ SHOWN = ("All", "In the context", "Near misses", "Left out")
 
 RANKED_COLUMNS: Sequence[Column] = (
     {"name": "place", "label": "#", "kind": "number", "width": 46, "narrow": True},
-    {"name": "where", "label": "Place", "kind": "place", "width": 212},
+    {"name": "where", "label": "Place", "kind": "place", "width": 212, "narrow": True},
     {"name": "fate", "label": "Fate", "kind": "fate", "width": 126, "narrow": True},
     {"name": "score", "label": "Score", "kind": "number", "width": 52},
     {"name": "bar", "label": "Made of", "kind": "bar", "width": 62, "help": "weight × signal, stacked"},
-    {"name": "text", "label": "Text", "narrow": True},
+    {"name": "text", "label": "Text"},
     {"name": "tokens", "label": "Tokens", "kind": "number", "width": 56},
     {"name": "cite", "label": "Cite", "width": 40},
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -48,17 +49,33 @@ def told_keys(keys_by_verb: Mapping[str, Sequence[Key]], names: Mapping[Key, str
 
 
 def _name(label: str) -> str:
-    """Return a name; of a long one its end, and one written from right to left turns nothing else round."""
-    line = " ".join(label.split())
-    shown = line if len(line) <= _LONGEST_NAME else f"…{line[1 - _LONGEST_NAME :]}"
+    """Return a name; of a long one file and last heading, or its last words.
+
+    One that is written from right to left turns nothing else round.
+    """
+    shown = " ".join(label.split())
+    file, *steps = shown.split(" › ")
+    if len(shown) > _LONGEST_NAME and len(steps) > 1:
+        shown = f"{file} › … › {steps[-1]}"
+    if len(shown) > _LONGEST_NAME:
+        first = len(shown) - _LONGEST_NAME + 1
+        begins = (found.end() for found in re.finditer("[ /]", shown))
+        # A word that is longer than that itself is cut.
+        shown = f"…{shown[next((place for place in begins if place >= first), first) :]}"
     return shown if shown.isascii() else f"\u2068{shown}\u2069"
 
 
 def aligned_columns(names: Sequence[str]) -> list[Column]:
     """Return the columns of `aligned`: fate, place, tokens and score of each context."""
     columns: list[Column] = [
-        {"name": "where", "label": "Place", "kind": "place", "width": 170 if len(names) <= _FEW else 150},
-        {"name": "text", "label": "Text", "narrow": True},
+        {
+            "name": "where",
+            "label": "Place",
+            "kind": "place",
+            "width": 200 if len(names) <= _FEW else 150,
+            "narrow": True,
+        },
+        {"name": "text", "label": "Text"},
     ]
     for name in names:
         columns += [

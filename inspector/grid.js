@@ -10,8 +10,15 @@ const make = (name, attributes = {}, ...children) => {
 
 const marked = (pieces) => pieces.map(([text, isMarked]) => (isMarked ? make("mark", {}, text) : text));
 
-// Of a place the file, its lines and its symbol; the folder is told on hover.
-const placed = (value) => value.slice(value.split(/[\s:]/, 1)[0].lastIndexOf("/") + 1);
+// Of a place the file, its lines and its last heading or symbol; the folder and what is between are told on hover.
+// Where room lacks the file's name gives way first: places of one table differ by their ends.
+const PLACE = /^(.*?)(:\d[\d-]*)?((?: [›·] .*?)?)( \((?:lines? )?[\d-]+\))?$/s;
+const placed = (value) => {
+  const [, file, lines, rest, which] = PLACE.exec(value.slice(value.split(/[\s:]/, 1)[0].lastIndexOf("/") + 1));
+  const steps = rest.split(" › ");
+  const end = steps.length > 2 ? ` › … › ${steps.at(-1)}` : rest;
+  return [file, lines, end, which].map((part) => make("span", {}, part ?? ""));
+};
 
 const bar = (parts) => make("span", { class: "ce-bar" }, ...parts.map(([colour, share, title]) => {
   const piece = make("span", { title: title ?? null });
@@ -23,7 +30,7 @@ const bar = (parts) => make("span", { class: "ce-bar" }, ...parts.map(([colour, 
 const CELLS = {
   text: (value) => (Array.isArray(value) ? [make("span", { class: "ce-one-line" }, ...marked(value))] : [value ?? ""]),
   number: (value) => [value ?? ""],
-  place: (value) => [make("bdi", {}, placed(String(value ?? "")))],
+  place: (value) => [make("bdi", { class: "ce-place" }, ...placed(String(value ?? "")))],
   fate: (value, data) => {
     const dot = make("span", { class: "ce-dot", "aria-hidden": "true" });
     dot.style.background = data.palette?.[value] ?? "gray";
@@ -93,6 +100,9 @@ const columnsOf = (data) => {
   const narrow = window.innerWidth < PHONE ? data.columns.filter((column) => column.narrow) : [];
   return narrow.length ? narrow : data.columns;
 };
+
+// On a phone a place has what the others leave.
+const widthOf = (column) => (window.innerWidth < PHONE && column.narrow && column.kind === "place" ? null : column.width);
 
 const states = new WeakMap();
 
@@ -235,12 +245,12 @@ export default function ({ parentElement, data, setStateValue, setTriggerValue }
     const table = make("table");
     const widths = make("colgroup");
     // What is left for a column without a width must be enough to read in: otherwise the table scrolls.
-    table.style.minWidth = `${columns.reduce((sum, column) => sum + (column.width ?? LEAST_WIDTH), 0)}px`;
+    table.style.minWidth = `${columns.reduce((sum, column) => sum + (widthOf(column) ?? LEAST_WIDTH), 0)}px`;
     for (const column of columns) {
       const one = make("col");
       // A place tells things apart by its end and its beginning: it has a quarter of what a large screen has more.
       const more = column.kind === "place" ? " + max(0px, (100vw - 1280px) / 4)" : "";
-      if (column.width) one.style.width = `calc(${column.width}px${more})`;
+      if (widthOf(column)) one.style.width = `calc(${column.width}px${more})`;
       widths.append(one);
     }
     const shown = { ...data, columns };

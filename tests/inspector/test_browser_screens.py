@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from langchain_context_engine import Journal
+from tests.builders import a_candidate
 from tests.inspector.builders import a_context
 from tests.inspector.walking import (
     inspecting,
@@ -20,8 +21,27 @@ COMPARED = "compare?compare=sample-weighted&compare=sample-tight-budget"
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    path = tmp_path_factory.mktemp("screens") / "j.db"
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("screens")
+
+
+@pytest.fixture
+def places(folder):
+    """An answer whose places differ by their ends."""
+    file = "docs/of/a/deep/folder/very-long-name-of-a-file-of-the-application"
+    lines = {"path": f"{file}.py", "start_line": 345, "end_line": 360, "symbol": "Engine.build"}
+    headings = {"path": f"{file}.md", "headings": "0.13.0 › Changes of the rendering › Removed"}
+    found = [
+        a_candidate(id=name, text=f"{name} rope", metadata=given)
+        for name, given in (("a", lines), ("b", headings))
+    ]
+    with Journal(folder / "j.db") as journal:
+        return journal.record(a_context(found))
+
+
+@pytest.fixture(scope="module")
+def address(folder):
+    path = folder / "j.db"
     with Journal(path) as journal:
         for number in range(60):
             journal.record(a_context(query=f"question {number} about the invoices of the month"))
@@ -68,10 +88,38 @@ def test_explain_tells_the_score_of_what_is_in_and_on_a_phone_the_candidate_belo
     until(page, lambda: is_on_screen(page, page.locator(".ce-fate")))
 
 
+@pytest.mark.parametrize("size", [LAPTOP, PHONE])
+def test_of_a_place_its_end_stands_in_every_table_whatever_is_before_it(visit, places, size):
+    """The end, by which places differ, was what was cut; a phone had no place at all."""
+    page = None
+    for path in (
+        f"explain?trace={places}",
+        f"tune?trace={places}",
+        f"compare?compare={places}&compare=sample-latest",
+    ):
+        page = visit(path, instead_of=page, viewport=size)
+        seen = page.locator(".ce-place").filter(has_text="very-long")
+        seen.first.wait_for()
+        parts = [[part.inner_text() for part in one.locator("span").all()] for one in seen.all()]
+        assert sorted(parts) == [
+            ["very-long-name-of-a-file-of-the-application.md", "", " › … › Removed", ""],
+            ["very-long-name-of-a-file-of-the-application.py", ":345-360", " · Engine.build", ""],
+        ]
+        for name in ("2", "3"):
+            ends = seen.locator(f"span:nth-child({name})")
+            # Of two fates beside it on a phone the longest end stands in part.
+            least = 40 if size == PHONE and name == "3" else 1000
+            shown = ends.evaluate_all("all => all.map((one) => [one.clientWidth, one.scrollWidth])")
+            assert all(width >= min(whole, least) for width, whole in shown), (path, shown)
+        box = seen.first.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= size["width"]
+
+
 def test_a_phone_shows_the_words_of_a_table_and_of_two_answers_their_fates(visit):
     """The column that takes what is left had nothing left: a list of questions without a question."""
     page = None
-    for path, name in (("", "Question"), (f"explain?{WEIGHTED}", "Text"), (COMPARED, "B fate")):
+    for path, name in (("", "Question"), (f"explain?{WEIGHTED}", "Place"), (COMPARED, "B fate")):
         page = visit(path, instead_of=page, viewport=PHONE)
         head = page.locator(".ce-grid th", has_text=name).first
         head.wait_for()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from inspector.budget_usage import FRAME, LEFT, RESERVED, budget_parts, groups_of, near_misses, shared_tokens
 from inspector.candidates import fates_told, last_kept, meant_by, ranked_rows, rows_like, score_tree
-from inspector.comparing import aligned, changed, told_moves
+from inspector.comparing import aligned, changed, told_keys, told_moves
 from inspector.exports import as_csv, as_markdown, rows_for_export
 from inspector.grading import UNJUDGED, grade_columns, grade_rows, quality_rows, tally
 from inspector.knobs import can_turn_to, changes, largest_budget, recorded, turned_by
@@ -223,6 +223,18 @@ def test_a_name_written_from_right_to_left_turns_nothing_round_beside_it():
     before, after = a_context(), a_context(budget=45)
     rows = [replace(row, label="gnp\u202e.exe") for row in rows_of(before)]
     assert "Left: \u2068gnp\u202e.exe\u2069" in told_moves(diff(before, after), rows)
+
+
+@pytest.mark.parametrize(
+    ("label", "told"),
+    [
+        (f"docs/{'deep/' * 9}a.md › One › Two › Three", f"…{'deep/' * 9}a.md › … › Three"),
+        (f"core.py:1-9 · {'word ' * 20}end", f"…{'word ' * 12}end"),
+        ("docs/a.md › One › Two", "docs/a.md › One › Two"),
+    ],
+)
+def test_a_long_name_keeps_its_end_and_is_cut_between_words(label, told):
+    assert told_keys({"Left": [("s", "i")]}, {("s", "i"): label}) == f"Left: \u2068{told}\u2069."
 
 
 def test_candidates_are_aligned_by_key_what_differs_above_what_is_alike_each_counted():
