@@ -37,13 +37,15 @@ def told_moves(difference: Diff, rows: Sequence[Row]) -> str:
     return told.strip() or "Nothing changed in the text."
 
 
-def told_keys(keys_by_verb: Mapping[str, Sequence[Key]], names: Mapping[Key, str]) -> str:
+def told_keys(
+    keys_by_verb: Mapping[str, Sequence[Key]], names: Mapping[Key, str], *, most: int = _NAMED
+) -> str:
     """Return what becomes of some candidates in words, each by its name; of many the first few."""
     parts = []
     for verb, keys in keys_by_verb.items():
         if keys:
-            first = "; ".join(_name(names.get(key) or key[1]) for key in keys[:_NAMED])
-            more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
+            first = "; ".join(_name(names.get(key) or key[1]) for key in keys[:most])
+            more = f" and {len(keys) - most} more" if len(keys) > most else ""
             parts.append(f"{verb}: {first}{more}.")
     return " ".join(parts)
 

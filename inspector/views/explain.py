@@ -311,9 +311,15 @@ def wanted(opened: Opened, row: Row) -> None:
             told, button = st.columns([76, 24], vertical_alignment="center", gap="small")
             smallest = " (a smaller one may do)" if change.setting == "budget" else ""
             smallest = " (the smallest that does)" if change.is_smallest else smallest
-            # Who leaves is told in the sentence.
-            said = f"In with {change.sentence}{smallest}. {told_keys({'Enter too': change.enters}, names)}"
-            told.html(f'<div class="ce-panel ce-change"><p>{escape(said)}</p></div>')
+            # Who leaves is told below, by name once.
+            setting = change.sentence.partition("; ")[0] if change.leaves else change.sentence
+            moves = f"+{1 + len(change.enters)}" + (f" −{len(change.leaves)}" if change.leaves else "")
+            others = {"Enter too": change.enters, "Leave": change.leaves}
+            told.html(
+                f'<div class="ce-panel ce-change" title="{escape(told_keys(others, names, most=MOST_TOLD))}">'
+                f"<p><strong>{escape(setting)}</strong>{smallest} · {moves}<br>"
+                f"{escape(told_keys(others, names, most=1))}</p></div>"
+            )
             can = can_turn_to(opened.context, change.settings)
             if button.button(
                 "Try in Tune", key=f"take-{number}-{change.setting}", type="tertiary", disabled=not can,

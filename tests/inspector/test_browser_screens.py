@@ -116,6 +116,17 @@ def test_of_a_place_its_end_stands_in_every_table_whatever_is_before_it(visit, p
         assert box["x"] + box["width"] <= size["width"]
 
 
+def test_the_places_of_a_pair_stand_beside_each_other(visit, folder):
+    """Long ones were printed over each other."""
+    found = [a_candidate(id=n, text="The same of both.", metadata={"path": f"{n * 99}.md"}) for n in "ab"]
+    with Journal(folder / "j.db") as journal:
+        trace = journal.record(a_context(found))
+    page = visit(f"explain?trace={trace}&candidate=memories%2Fb")
+    side = page.locator(".ce-pair > div")
+    side.first.wait_for()
+    assert side.evaluate_all("all => all.map((one) => one.scrollWidth > one.clientWidth)") == [False, False]
+
+
 def test_a_phone_shows_the_words_of_a_table_and_of_two_answers_their_fates(visit):
     """The column that takes what is left had nothing left: a list of questions without a question."""
     page = None

@@ -95,7 +95,7 @@ def test_what_would_admit_a_candidate_is_there_without_being_asked_and_opens_in_
     context = a_context(budget=60, truncator="none")
     at = a_page("explain", trace="upload-1", opened={"upload-1": context}, candidate="memories/d")
     assert "no room" in said(at)
-    assert "In with budget from 60 to" in said(at)
+    assert re.search(r"budget from 60 to [\d,]+ .*· \+\d", said(at))
     next(b for b in at.button if b.label == "Try in Tune").click().run()
     assert not at.exception
     assert at.slider(key="budget").value > 60
@@ -106,13 +106,16 @@ def test_a_budget_that_admits_a_candidate_is_said_with_who_enters_and_leaves_the
     context = a_context(budget=60, truncator="none")
     at = a_page("explain", trace="upload-1", opened={"upload-1": context}, candidate=f"memories/{name}")
     told = unescape(re.sub("<[^>]*>", "", html_with(at, "ce-change")))
-    budget = int(re.match(r"In with budget from 60 to ([\d,]+)", told)[1].replace(",", ""))
+    budget = int(re.match(r"budget from 60 to ([\d,]+)", told)[1].replace(",", ""))
     moved = diff(context, replay(context, budget=budget))
     assert ("memories", name) in moved.entered
     others = tuple(key for key in moved.entered if key != ("memories", name))
     names = {row.key: row.label for row in rows_of(context)}
-    assert told.endswith(f"). {told_keys({'Enter too': others}, names)}")
-    assert ("leave" in told) == bool(moved.left)
+    left = f" −{len(moved.left)}" if moved.left else ""
+    both = told_keys({"Enter too": others, "Leave": moved.left}, names, most=1)
+    assert told.endswith(f") · +{len(moved.entered)}{left}{both}")
+    # Who leaves was named by the sentence and after it.
+    assert all(told.count(names[key]) <= 1 for key in moved.left)
     is_smallest = all(("memories", name) not in keys_of(replay(context, budget=b)) for b in range(61, budget))
     assert "(the smallest that does)" not in told or is_smallest
 
