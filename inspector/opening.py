@@ -6,7 +6,8 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -173,6 +174,12 @@ def row_of(name: str, settings: Settings) -> TraceRow | None:
     with suppress(ContextEngineError), journal_of(settings) as journal:
         found = [] if journal is None else journal.traces(1, id=name)
     return found[0] if found else None
+
+
+def oldest_first(names: Sequence[str], settings: Settings) -> list[str]:
+    """Return traces of a journal in the order in which they were asked; what is of none comes last."""
+    numbers = {name: row.number for name in names if (row := row_of(name, settings)) is not None}
+    return sorted(names, key=lambda name: numbers.get(name, sys.maxsize))
 
 
 def known_tags(settings: Settings) -> set[str]:

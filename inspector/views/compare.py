@@ -66,7 +66,7 @@ def sides() -> list[str]:
     current, before = session.get("trace"), list(session.get("compared", ()))
     ticked = list(session.get("ticked", ()))[:MOST]
     if current is None or current in ticked:
-        return ticked
+        return opening.oldest_first(ticked, state.settings())
     same: list[str] = []
     with cards.kept_guard(), opening.journal_of(state.settings()) as journal:
         query = state.open_named(current).request.query
@@ -82,12 +82,17 @@ def sides() -> list[str]:
 def offered(kept: list[str]) -> dict[str, str]:
     """Return what can be compared: name in the address → label, no two alike."""
     labels = {name: name.replace("-", " ") for name in state.known_names()}
-    with opening.journal_of(state.settings()) as journal:
-        for row in journal.traces(LATEST) if journal is not None else ():
-            asked = wording.time(row.time, cards.zone())
-            labels[row.id] = f"{asked} · {one_line(row.query, 70)} · {row.id[:8]}"
     # A trace of any age by its address, whether it is among the latest or not.
-    return {name: name[:12] for name in (*kept, st.session_state.get("trace")) if name} | labels
+    wanted = [name for name in (*kept, st.session_state.get("trace")) if name]
+    with opening.journal_of(state.settings()) as journal:
+        rows = journal.traces(LATEST) if journal is not None else []
+        latest = {row.id for row in rows}
+        if journal is not None:
+            rows += [row for name in wanted if name not in latest for row in journal.traces(1, id=name)]
+    for row in rows:
+        asked = wording.time(row.time, cards.zone())
+        labels[row.id] = f"{asked} · {one_line(row.query, 70)} · {row.id[:8]}"
+    return {name: name[:12] for name in wanted} | labels
 
 
 def compared(

@@ -311,7 +311,8 @@ def head(found: int, total: int, search: Search) -> None:
         st.caption(f"{found:,} of {total:,} questions. Choose one to see why: by a click, or J, K and Enter.")
         if len(ticked) > 1:
             if st.button(f"Compare the {len(ticked)} ticked", type="primary", key="compare-ticked"):
-                state.go("compare", compare=ticked[:MOST_COMPARED])
+                compared = opening.oldest_first(ticked[:MOST_COMPARED], state.settings())
+                state.go("compare", compare=compared)
             if st.button("Make a set of them", key="set-of-ticked"):
                 state.go("sets")
         elif ticked:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -99,7 +100,11 @@ def test_elsewhere_what_is_ticked_is_compared_else_what_is_near_to_the_trace(rec
     path, names = recorded
     at = a_page("traces", journal=path, monkeypatch=monkeypatch)
     at.session_state["ticked"] = [names[2], names[0]]
-    assert compare(at.run()) == [names[2], names[0]]
+    assert compare(at.run()) == [names[0], names[2]]
+    at = a_page("traces", journal=path, monkeypatch=monkeypatch)
+    at.session_state["ticked"] = [names[2], names[0]]
+    next(b for b in at.run().button if b.key == "compare-ticked").click().run()
+    assert at.multiselect(key="compare").value == [names[0], names[2]]
     at = a_page("explain", journal=path, monkeypatch=monkeypatch, trace=names[0])
     assert compare(at) == names[:2]
     at = a_page("explain", journal=path, monkeypatch=monkeypatch, trace="sample-latest")
@@ -120,6 +125,15 @@ def test_answers_are_compared_by_their_address_and_nonsense_is_a_card(recorded, 
     at = a_page("compare", journal=path, monkeypatch=monkeypatch, compare=[names[0], "evil"])
     assert not at.exception
     assert "This did not work" in said(at)
+
+
+def test_an_answer_of_any_age_is_told_by_its_time_and_question(recorded, monkeypatch):
+    """Beyond the latest 300 it was called `776a99df9221`."""
+    path, names = recorded
+    monkeypatch.setattr("inspector.views.compare.LATEST", 1)
+    at = a_page("compare", journal=path, monkeypatch=monkeypatch, compare=names[:2])
+    for told, name in zip(column(at, 0, "What"), names, strict=False):
+        assert re.fullmatch(rf"\d+ \w+ \d{{4}}, [\d:]+ · When do invoices go out\? · {name[:8]}", told)
 
 
 def test_two_questions_of_one_text_in_one_minute_are_compared_as_the_address_names_them(
