@@ -27,7 +27,7 @@ GRADES = {0: "0 · no", 1: "1 · a little", 2: "2 · well", 3: "3 · exactly"}
 """What a grade means."""
 
 UNJUDGED = "unjudged"
-_LOOKED_THROUGH = 500
+LOOKED_THROUGH = 500
 NOT_ENOUGH = "not enough judged"
 ENOUGH_COVERAGE = 0.5
 """The share of the first ten that must be judged before a change is called one: unjudged counts as 0."""
@@ -155,7 +155,7 @@ def next_to_judge() -> str | None:
     """Return an answer to a question that nobody judged, a doubtful one before others; None of none."""
     judged = set(all_grades())
     with opening.journal_of(state.settings()) as journal:
-        latest = journal.traces(_LOOKED_THROUGH) if journal is not None else []
+        latest = journal.traces(LOOKED_THROUGH) if journal is not None else []
     waiting = [trace for trace in latest if trace.candidates and trace.query not in judged]
     doubtful = [trace for trace in waiting if trace.status == "doubtful"]
     return next((trace.id for trace in (*doubtful, *waiting)), None)

@@ -95,9 +95,9 @@ def one_of(key: str, options: Sequence[str], label: str, **given: Any) -> str:
     return str(chosen or options[0])
 
 
-def whether(key: str, label: str, told: str | None = None, *, value: bool = False) -> bool:
+def whether(key: str, label: str, told: str | None = None, *, value: bool = False, **given: Any) -> bool:
     """Draw a switch and return whether it is on; `told` is what it says on hover."""
-    return bool(st.toggle(label, value, key=key, help=told, **BOUND))
+    return bool(st.toggle(label, value, key=key, help=told, **BOUND, **given))
 
 
 def search_field(key: str, label: str, shown: str, **given: Any) -> str:

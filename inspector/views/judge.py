@@ -58,10 +58,15 @@ def grade(opened: Opened) -> None:
             placeholder="your name, kept beside your grades", **state.BOUND,
         )  # fmt: skip
         is_queue = state.whether(
-            "queue", "Queue", "What you have not judged, and first what nearly got in or nearly did not."
-        )
+            "queue", "Queue", "What you have not judged, and first what nearly got in or nearly did not.",
+            on_change=from_the_first,
+        )  # fmt: skip
         is_blind = state.whether("blind", "Blind", "Hides rank, fate and the grades of others.")
-        st.button("Next question", key="next", on_click=next_question, help="One that nobody judged.")
+        st.button(
+            "Next question", key="next", on_click=next_question,
+            help=f"Of the latest {grading.LOOKED_THROUGH} answers one whose question nobody judged: the "
+            "newest doubtful one, else the newest.",
+        )  # fmt: skip
     everyone = grading.everyone(query)
     own = {j.key: j.grade for j in everyone if j.rater == grading.rater()}
     told = f"Judged: {len(own)} of {len(rows)}"
@@ -109,6 +114,12 @@ def grade(opened: Opened) -> None:
                 st.button(name, key=f"grade{value}-{reading}", on_click=press, args=(reading, value))
         terms = query_terms(query)
         st.html(marking.box(marking.beginning(row.text, terms) or "<i>no text</i>", height=400))
+
+
+def from_the_first() -> None:
+    """Read the first candidate of what is shown, whichever was read before."""
+    st.session_state.pop("reading", None)
+    st.query_params.pop("reading", None)
 
 
 def next_question() -> None:

@@ -181,7 +181,8 @@ def tune(
         queries=len(before), is_worth_it=False, reason="",
     )  # fmt: skip
     if len(judged) < max(min_queries, _FOLDS):
-        told = f"only {len(judged)} judged questions have something to find, and {min_queries} are needed"
+        have = "question has" if len(judged) == 1 else "questions have"
+        told = f"only {len(judged)} judged {have} something to find, and {min_queries} are needed"
         return replace(kept, reason=f"{told}: fewer mislead; judge more")
     names, raw = varying(judged, _names(judged, signals, now))
     if len(names) <= 1:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
 from langchain_context_engine import ConfigError, Journal
 from langchain_context_engine.journal import database
+from langchain_context_engine.models.types import Status
 from tests.builders import a_candidate
 from tests.inspector.builders import a_context, a_page, column, go_on, grids, said
 
@@ -62,6 +64,28 @@ def test_after_a_question_comes_one_that_nobody_judged(path, name):
         journal.judge("Who may refund?", ("memories", "a"), 3)
     at.button(key="next").click().run()
     assert "every question of the latest" in said(at)
+
+
+def test_a_queue_begins_with_its_first_whatever_was_read_before(path, name):
+    at = a_page("judge", trace=name, reading="memories/a")
+    assert grids(at)["grading"]["chosen"] == "memories/a"
+    at.toggle(key="queue").set_value(True).run()
+    drawn = grids(at)["grading"]
+    assert drawn["chosen"] == drawn["rows"][0]["id"] != "memories/a"
+
+
+def test_the_next_question_is_what_its_help_says(path):
+    """The newest doubtful answer that nobody judged, else the newest."""
+    asked = (("first?", "doubtful"), ("second?", "doubtful"), ("third?", "ok"))
+    with Journal(path) as journal:
+        names = {q: journal.record(replace(a_context(query=q), status=Status(s))) for q, s in asked}
+    at = a_page("judge", trace=names["first?"])
+    assert "the newest doubtful one, else the newest" in at.button(key="next").help
+    for query in ("second?", "first?", "third?"):
+        at.button(key="next").click().run()
+        assert at.session_state["trace"] == names[query]
+        with Journal(path) as journal:
+            journal.judge(query, ("memories", "a"), 3)
 
 
 def test_the_grades_of_two_people_stand_beside_each_other_with_their_agreement(path, name):
@@ -169,7 +193,7 @@ def test_too_few_judged_questions_suggest_nothing_and_say_why(path):
         journal.judge(QUESTION, ("memories", "a"), 3)
     at = a_page("sets")
     at.button(key="suggest").click().run()
-    assert "only 1 judged questions" in said(at).lower()
+    assert "Only 1 judged question has something to find" in said(at)
 
 
 def test_enough_judged_questions_suggest_weights_that_are_taken_by_a_click_alone(path):
