@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import pandas as pd
@@ -42,6 +44,12 @@ def as_csv(table: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def _cell(value: Any) -> str:
+    if isinstance(value, datetime):
+        value = value.isoformat()
+    elif isinstance(value, Mapping | list | tuple):
+        value = json.dumps(
+            dict(value) if isinstance(value, Mapping) else value, ensure_ascii=False, default=str
+        )
     # A spreadsheet would run a text that begins so; the apostrophe makes it a text.
     is_run = isinstance(value, str) and value.startswith(_DANGEROUS)
     return "" if value is None else f"'{value}" if is_run else str(value)

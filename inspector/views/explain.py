@@ -70,6 +70,13 @@ def body(opened: Opened, rows: list[Row]) -> None:
     left, middle, right = st.columns([36, 34, 30], vertical_alignment="center")
     with left:
         section = one_of("section", SECTIONS, "Section")
+    shown, find = SHOWN[0], ""
+    # What is shown can be taken away, and stands in the address there too.
+    if section in {SECTIONS[0], "Export"}:
+        with middle:
+            shown = one_of("shown", SHOWN, "Show")
+        with right:
+            find = search(rows)
     if section == "Budget":
         budget(opened, rows)
     elif section == "Duplicates":
@@ -77,12 +84,8 @@ def body(opened: Opened, rows: list[Row]) -> None:
     elif section == "Text":
         final_text(opened)
     elif section == "Export":
-        export(opened, rows)
+        export(opened, rows, shown, find)
     else:
-        with middle:
-            shown = one_of("shown", SHOWN, "Show")
-        with right:
-            find = search(rows)
         candidates(opened, rows, shown, find)
 
 
@@ -422,12 +425,11 @@ def look_at(name: str) -> None:
     st.session_state.update(candidate=name, section=SECTIONS[0], shown=SHOWN[0], find="")
 
 
-def export(opened: Opened, rows: list[Row]) -> None:
+def export(opened: Opened, rows: list[Row], shown: str, find: str) -> None:
     """Draw what can be taken away."""
     context = opened.context
     query = context.request.query
-    shown, find = (st.session_state.get(name) or "" for name in ("shown", "find"))
-    narrowed_to = rows_like(rows, shown or SHOWN[0], find)
+    narrowed_to = rows_like(rows, shown, find)
     st.text("The whole trace, its table, or an account to paste into an issue.")
     with st.container(horizontal=True):
         table = exports.as_csv(exports.rows_for_export(rows))

@@ -171,6 +171,15 @@ def test_every_section_of_the_explanation_opens_and_what_can_be_saved_keeps_its_
     assert len(before) == (4 if section == "Export" else 0)
 
 
+def test_what_is_shown_is_what_is_taken_away():
+    context = a_context(budget=60, truncator="none")
+    given = {"shown": "Left out", "find": "office", "section": "Export"}
+    at = a_page("explain", trace="upload-1", opened={"upload-1": context}, **given)
+    assert "The 1 shown as CSV" in [button.label for button in at.download_button]
+    at.text_input(key="find").set_value("").run()
+    assert "The 3 shown as CSV" in [button.label for button in at.download_button]
+
+
 def test_thirty_sources_have_thirty_bars_with_a_segment_a_passage_each_in_its_sources_colour():
     """Of sources that took as many tokens the bar and the table had other orders, and so other colours."""
     sources = [

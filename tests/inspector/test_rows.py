@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import doctest
 import io
+import json
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from importlib import import_module
 
@@ -305,6 +306,22 @@ def test_csv_holds_every_candidate_and_no_formula():
     read = list(csv.DictReader(io.StringIO(data)))
     assert {row["text"] for row in read} == {"'=HYPERLINK(1)", "line\none,two"}
     assert not any(cell.startswith(("=", "+", "@")) for row in read for cell in row.values())
+
+
+def test_csv_of_the_list_holds_plain_values_and_json(tmp_path):
+    """A reader got `datetime.datetime(2026, …)` and `('billing',)`."""
+    at = datetime(2026, 7, 1, 22, 30, tzinfo=UTC)
+    with Journal(tmp_path / "j.db") as journal:
+        name = journal.record(a_context(), at=at)
+        journal.note(name, "why?", ["billing", "à voir"])
+        (row,) = csv.DictReader(
+            io.StringIO(as_csv([asdict(one) for one in journal.traces()]).decode("utf-8-sig"))
+        )
+    assert datetime.fromisoformat(row["time"]) == at
+    assert json.loads(row["tags"]) == ["billing", "à voir"]
+    assert json.loads(row["offered"]) == {"memories": 4}
+    assert set(json.loads(row["timings"])) >= {"collect", "pack"}
+    assert row["query"] == "When do invoices go out?"
 
 
 def test_markdown_shows_hostile_texts_as_they_are_inside_a_longer_fence():
