@@ -111,6 +111,8 @@ def candidates(opened: Opened, rows: list[Row], shown: str, find: str) -> None:
         with left:
             ranked(opened, rows, list(found.values()), name)
             if find:
+                if late := [one for one in sources_told(opened.context, find) if " failed: " in one]:
+                    st.text("\n".join(late))
                 not_offered(opened.context, find)
         with right:
             candidate(opened, found[name])

@@ -74,7 +74,7 @@ def test_nothing_matching_shows_nothing_and_what_narrowed_the_question():
 def test_a_source_that_is_named_says_that_it_was_late_failed_or_offered_nothing():
     """Of one that was waited for until the deadline it was said that a limit narrowed the question."""
     late = [
-        ListSource([a_candidate(id="n-41", text="Le café est fermé.")]),
+        ListSource([a_candidate(id="n-41", text="Le café est fermé, says the disk.")]),
         SlowSource(name="slow-wiki", seconds=1),
         FailingSource(OSError("gone"), name="bad-disk"),
         ListSource([], name="nobody"),
@@ -84,6 +84,7 @@ def test_a_source_that_is_named_says_that_it_was_late_failed_or_offered_nothing(
     for find, told in (
         ("slow-WIKI", f"no answer within the deadline (timeout_seconds) (waited {waited} of 50 ms)."),
         ("bad", "Source 'bad-disk' failed: "),
+        ("disk", "Source 'bad-disk' failed: "),
         ("nobody", "Source 'nobody' answered with 0 candidates (waited "),
     ):
         at = a_page("explain", trace="upload-1", opened={"upload-1": context}, find=find)
