@@ -195,8 +195,9 @@ def listing(is_live: bool) -> None:
     with place:
         head(found, total, search)
         if search.unread:
-            told = f"{search.unread:,} older answers with these words were not read for it"
-            st.caption(f"A phrase or an id was looked for in {MOST_READ} answers: {told}.")
+            were = "was" if search.unread == 1 else "were"
+            told = f"{wording.counted(search.unread, 'other')} with these words {were} not read for it"
+            st.caption(f"A phrase or an id was looked for in {wording.counted(MOST_READ, 'answer')}: {told}.")
         if traces or is_live:
             words = folded(search.asked["search"]).split()
             table(traces, sort, words, is_live=is_live, has_pages=pages > 1)
@@ -255,15 +256,15 @@ def _read(
     """Return the rows with every phrase, in the question, the note or the whole answer, or the candidate."""
     # What is found in an answer once stays: it does not change.
     known: dict[str, bool] = state.remember(("read", phrases, key), dict)
-    found, unread, read = [], 0, 0
+    found, unread, read = [], Search(asked).count(journal) - len(rows), 0
     for row in rows:
         told = " ".join(folded(f"{row.query}\n{row.note}").split())
         is_found = key is None and all(phrase in told for phrase in phrases)
-        if not is_found and row.id not in known and read >= MOST_READ:
+        if not is_found and read >= MOST_READ:
             unread += 1
             continue
+        read += not is_found
         if not is_found and row.id not in known:
-            read += 1
             # One that is damaged costs itself.
             with suppress(ConfigError):
                 context = journal.trace(row.id)

@@ -172,9 +172,12 @@ def test_an_answer_is_found_by_its_own_id_a_candidates_address_and_a_phrase(path
         assert cells(at, "traces", "question") == expected, words
         assert cells(at, "traces", "found")[0] == where, words
         assert f"{len(expected)} of 2 questions" in said(at)
-    monkeypatch.setattr(traces, "MOST_READ", 0)
-    told = said(a_page("traces", journal=path, monkeypatch=monkeypatch, q='"ropes are blue"'))
-    assert "2 older answers with these words were not read for it" in told
+    monkeypatch.setattr(traces, "MOST_READ", 1)
+    at = a_page("traces", journal=path, monkeypatch=monkeypatch, q='"ropes are blue"')
+    # Nor does it read on when it is drawn again: it says of how many.
+    for _ in range(2):
+        assert "looked for in 1 answer: 1 other with these words was not read for it" in said(at)
+        at.run()
 
 
 def test_what_has_the_words_in_its_question_comes_before_what_has_them_in_a_passage(path, monkeypatch):
