@@ -55,7 +55,7 @@ def test_tune_refuses_in_one_line_with_exit_code_1(tmp_path, fails):
         journal.record(traces[0])
         query = traces[0].request.query
         journal.judge(query, *next(iter(judgments[query].items())))
-    assert fails(1, "tune", "--journal", path).startswith("error: only 1 judged questions")
+    assert fails(1, "tune", "--journal", path).startswith("error: only 1 judged question has")
     fails(2, "tune", "--journal", path, "--metric", "mrr")
 
 
