@@ -76,8 +76,8 @@ class Store:
         whole = str(path.absolute())
         mark = self.folder / f"{_UNFINISHED}{hashlib.blake2b(os.fsencode(whole), digest_size=6).hexdigest()}"
         was_marked = mark.exists()
-        mark.write_text(whole, encoding="utf-8", errors="replace")
         try:
+            mark.write_text(whole, encoding="utf-8", errors="replace")
             yield client
         except ContextEngineError:
             if not was_marked:
