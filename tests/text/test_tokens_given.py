@@ -39,11 +39,16 @@ def test_a_tokenizer_that_cannot_count_is_refused_when_resolved(tokenizer):
         resolve_tokenizer(tokenizer)
 
 
-def test_the_failure_of_a_function_tells_no_secret():
+class ServiceError(Exception):
+    """What a service's own client raises: no error of Python's."""
+
+
+@pytest.mark.parametrize("error", [RuntimeError, ServiceError])
+def test_the_failure_of_a_function_tells_no_secret(error):
     """L93."""
 
     def leaking(text):
-        raise RuntimeError("api_key=sk-test")
+        raise error("api_key=sk-test")
 
     with pytest.raises(ConfigError) as caught:
         resolve_tokenizer(leaking)
