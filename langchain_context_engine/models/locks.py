@@ -72,7 +72,7 @@ if hasattr(os, "register_at_fork"):
 Value = TypeVar("Value")
 
 
-class KeptProperty(Generic[Value]):
+class kept_property(Generic[Value]):  # noqa: N801 - a decorator
     """A property whose value is worked out when it is first read, and kept in the object's `__dict__`.
 
     Threads that read it first at the same time may each work it out. `functools.cached_property` holds a lock
@@ -92,6 +92,3 @@ class KeptProperty(Generic[Value]):
         # Not by setattr, which a frozen dataclass refuses; from here on the object's own is found first.
         value: Value = instance.__dict__.setdefault(self._name, self._work_out(instance))
         return value
-
-
-kept_property = KeptProperty

@@ -108,6 +108,7 @@ def fuse(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> li
         own = _mean(candidates, live, fusion)
     if wanted and fusion.feedback:
         close = set(read)
+        # Those that were read are taken apart already.
         terms = [
             analyse(candidate.text, False).terms if i in close else terms_of(candidate.text)
             for i, candidate in enumerate(candidates)

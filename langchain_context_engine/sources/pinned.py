@@ -82,10 +82,7 @@ class PinnedSource:
 
 def is_key(item: Any) -> bool:
     """Tell whether a pinned item is the (source, id) key of a record."""
-    match item:
-        case (str(), str()):
-            return isinstance(item, tuple)
-    return False
+    return isinstance(item, tuple) and [isinstance(part, str) for part in item] == [True, True]
 
 
 def scope_as_metadata(request: ContextRequest) -> Mapping[str, Any]:

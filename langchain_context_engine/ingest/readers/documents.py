@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from html import unescape
 from pathlib import PurePosixPath
@@ -56,43 +56,48 @@ PACKED, OLD_OFFICE = b"PK", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """How a new format begins, and an old one (which may hold a packed file), or a new one with a password."""
 _NOTE = re.compile(r"<w:(footnote|endnote|comment)\s[^>]*w:id=[\"'](\d+)[\"'][^>]*>(.*?)</w:\1>", re.DOTALL)
 _REFERENCE = re.compile(r"<w:(footnote|endnote|comment)Reference\b[^>]*?w:id=[\"'](\d+)[\"'][^>]*?/>")
-_REWRITTEN: tuple[tuple[str, bytes, bytes | Callable[[re.Match[bytes]], bytes]], ...] = (
-    # Bold, italics and underlines, whose marks would part words, or stand there as text.
-    (r".*:word/document\.xml", rb"<w:(?:[bi](?:Cs)?|u|d?strike)(?:\s[^>]*)?/>", b""),
-    (
-        r".*:content\.xml",
-        rb"\b(?:fo:font-(?:weight|style)|style:text-(?:under|line-through)[a-z-]*)=\"[^\"]*\"",
-        b"",
+_REWRITTEN: Mapping[str, Sequence[tuple[bytes, bytes | Callable[[re.Match[bytes]], bytes]]]] = {
+    r".*:word/document\.xml": (
+        (rb"<w:(?:[bi](?:Cs)?|u|d?strike)(?:\s[^>]*)?/>", b""),
+        (rb"<w:moveFrom\s.*?</w:moveFrom>", b""),
+        (
+            rb"<w:(?:p?tab|cr)(?:\s(?![^>]*w:(?:val|pos)=)[^>]*)?/>",
+            b'<w:t xml:space="preserve"> </w:t>',
+        ),
+        (rb"<w:noBreakHyphen\s*/>", b"<w:t>-</w:t>"),
     ),
-    (r".*:ppt/slides/\w+\.xml", rb"</a:t></a:r><a:r>(?:<a:rPr\b[^>]*/>|<a:rPr\b.*?</a:rPr>)?<a:t>", b""),
-    (r".*:ppt/slides/\w+\.xml", rb"\s(?:[bi]=\"(?:1|true)\"|(?:u|strike)=\"\w+\")", b""),
-    (r".*\.x?html?", rb"</?(?:b|strong|i|em|u|s|del)(?:\s[^>]*)?>", b""),
-    # What the converter leaves out, puts elsewhere, or tells twice.
-    (r".*:word/document\.xml", rb"<w:moveFrom\s.*?</w:moveFrom>", b""),
-    (
-        r".*:word/document\.xml",
-        rb"<w:(?:p?tab|cr)(?:\s(?![^>]*w:(?:val|pos)=)[^>]*)?/>",
-        b'<w:t xml:space="preserve"> </w:t>',
+    r".*:content\.xml": (
+        (rb"\b(?:fo:font-(?:weight|style)|style:text-(?:under|line-through)[a-z-]*)=\"[^\"]*\"", b""),
+        (rb"<text:s(?:\s[^>]*)?/>", b" "),
+        (
+            rb"<(text:note|office:annotation)(?=[\s>]).*?(<text:p\b.*?)</\1>",
+            lambda note: b" [%s]" % _bare(note[2]),
+        ),
+        (rb"text:list-header", b"text:list-item"),
     ),
-    (r".*:word/document\.xml", rb"<w:noBreakHyphen\s*/>", b"<w:t>-</w:t>"),
-    (r".*\.x?html?", rb"<sup\b[^>]*>((?:<[^>]*>)?[^<]{1,40}(?:</a>)?)</sup>", rb"^\1^"),
-    (r".*:content\.xml", rb"<text:s(?:\s[^>]*)?/>", b" "),
-    (
-        r".*:content\.xml",
-        rb"<(text:note|office:annotation)(?=[\s>]).*?(<text:p\b.*?)</\1>",
-        lambda note: b" [%s]" % _bare(note[2]),
-    ),
-    (r".*:content\.xml", rb"text:list-header", b"text:list-item"),
     # Slides as a text, the title of each as a heading.
-    (
-        r"\.odp:content\.xml",
-        rb"<draw:frame\b[^>]*\bclass=\"title\"[^>]*>((?:(?!</draw:frame>).)*)",
-        lambda frame: b'<text:h text:outline-level="1">%s</text:h>' % _bare(frame[1]),
+    r"\.odp:content\.xml": (
+        (
+            rb"<draw:frame\b[^>]*\bclass=\"title\"[^>]*>((?:(?!</draw:frame>).)*)",
+            lambda frame: b'<text:h text:outline-level="1">%s</text:h>' % _bare(frame[1]),
+        ),
+        (rb"</?(?:draw|presentation):[\w-]+(?:\s[^>]*)?>", b""),
+        (rb"office:presentation\b", b"office:text"),
     ),
-    (r"\.odp:content\.xml", rb"</?(?:draw|presentation):[\w-]+(?:\s[^>]*)?>", b""),
-    (r"\.odp:content\.xml", rb"office:presentation\b", b"office:text"),
-)
-"""Parts of packed documents, and what is written in them otherwise before they are converted."""
+    r".*:ppt/slides/\w+\.xml": (
+        (rb"</a:t></a:r><a:r>(?:<a:rPr\b[^>]*/>|<a:rPr\b.*?</a:rPr>)?<a:t>", b""),
+        (rb"\s(?:[bi]=\"(?:1|true)\"|(?:u|strike)=\"\w+\")", b""),
+    ),
+    r".*\.x?html?": (
+        (rb"</?(?:b|strong|i|em|u|s|del)(?:\s[^>]*)?>", b""),
+        (rb"<sup\b[^>]*>((?:<[^>]*>)?[^<]{1,40}(?:</a>)?)</sup>", rb"^\1^"),
+    ),
+}
+"""Part of a packed document → what is written in it otherwise before it is converted.
+
+That are bold, italics and underlines, whose marks would part words or stand there as text, and what the
+converter leaves out, puts elsewhere, or tells twice.
+"""
 _SPACE, _ESCAPED = re.compile(r"\^?&#(?:9|32);\^?"), re.compile(r"\\([!\"$%&'(),./:;<=>?@_~^{}-])")
 """What needs no mark in Markdown, or none within a word."""
 _SLIDE_WORDS = re.compile(rb"<a:t>([^<]*)</a:t>|</a:p>")
@@ -216,8 +221,9 @@ def _prepared(kind: str, data: bytes) -> tuple[list[str], bytes]:
                 part = packed.read(name)
                 if name.endswith(".xml") and not name.startswith(("[", "META")):
                     part = _ENTITY.sub(_stand_in, part).replace(b"^", _CARET.encode())
-                for form in (form for form in _REWRITTEN if re.fullmatch(form[0], f"{kind}:{name}")):
-                    part = re.sub(form[1], form[2], part, flags=re.DOTALL)
+                for forms in (_REWRITTEN[of] for of in _REWRITTEN if re.fullmatch(of, f"{kind}:{name}")):
+                    for pattern, by in forms:
+                        part = re.sub(pattern, by, part, flags=re.DOTALL)
                 if name == "word/document.xml":
                     part = _REFERENCE.sub(noted, part.decode()).encode()
                 elif said := _slide_notes(packed, name, sizes):

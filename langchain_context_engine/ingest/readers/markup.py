@@ -27,13 +27,15 @@ class _Form:
     """How headings of a format are written.
 
     `heading` finds a mark and a title. `levels` are the marks, outermost first, those of one level parted by
-    a bar; "" where their length tells. Nothing is a heading between a line like `block` and `end`.
+    a bar; "" where their length tells. Nothing is a heading between a line like `block` and `end`. What
+    `unread` finds is no part of a title.
     """
 
     heading: re.Pattern[str]
     levels: str = ""
     block: re.Pattern[str] | None = None
     end: str = "{}"
+    unread: re.Pattern[str] | None = None
 
     def level(self, mark: str) -> int:
         """Return a mark's level."""
@@ -51,6 +53,8 @@ FORMS = {
         block=re.compile(
             r"(-{4,}|\.{4,}|={4,}|\*{4,}|_{4,}|\+{4,}|/{4,}|`{3,}|~{3,}|--|[|,:!]={3,})(?:(?<=`)\w+)?[ \t]*$"
         ),
+        # A value that is kept elsewhere: its name is read only where a title is nothing else.
+        unread=re.compile(r"(?<=\S)[ \t]+\{[\w-]{1,60}\}"),
     ),
     "latex": _Form(
         heading=re.compile(
@@ -83,8 +87,6 @@ _UNSEEN = re.compile(r"\\(?:label|index|footnote|thanks|cite\w{0,10})(?:\[[^\]]{
 _PLAIN_TWIN = re.compile(r"\\texorpdfstring\{[^{}]{0,200}\}\{([^{}]{0,200})\}")
 _NAMED = re.compile(r"\b[A-Z]<{1,4} ?([^<>\n]{1,200}) ?>{1,4}|@\w{1,20}\{([^{}]{0,200})\}")
 _COMMAND = re.compile(r"\\[A-Za-z]{1,40}\*?[ \t]?|[{}$\\]")
-# A value that is kept elsewhere, in AsciiDoc: its name is read only where a title is nothing else.
-_ATTRIBUTE = re.compile(r"(?<=\S)[ \t]+\{[\w-]{1,60}\}")
 _LABELS = re.compile(r"(?:(?:\.\. [_:][^\n]*|[ \t]*)\n)*")
 _POD_WORDS = re.compile(r"^(?:=head|[^=\s])", re.MULTILINE)
 
@@ -112,7 +114,7 @@ def _marked_lines(form: _Form, text: str) -> Iterator[Heading]:
             block = form.end.format(opened[1])
         elif found := form.heading.match(line):
             title = _NAMED.sub(r"\1\2", _UNSEEN.sub("", _PLAIN_TWIN.sub(r"\1", found[2])))
-            title = _ATTRIBUTE.sub("", title) if form is FORMS["asciidoc"] else title
+            title = form.unread.sub("", title) if form.unread else title
             title = " ".join(_COMMAND.sub("", title).replace("~", " ").rstrip("=# \t").split())
             if title:
                 yield Heading(level=form.level(found[1]), title=title, start=start, end=end)
