@@ -33,14 +33,12 @@ if TYPE_CHECKING:
     from langchain_context_engine.sources.retriever import RetrieverSource
     from langchain_context_engine.text.truncate import extractive, keep_end, keep_start
     from langchain_context_engine.trace.context import Context
-    from langchain_context_engine.trace.diff import diff
-    from langchain_context_engine.trace.replay import replay
+    from langchain_context_engine.trace.replay import diff, replay
 
 _HOMES = {
     "config": ("EngineConfig",),
     "trace.context": ("Context",),
-    "trace.diff": ("diff",),
-    "trace.replay": ("replay",),
+    "trace.replay": ("diff", "replay"),
     "embeddings.cache": ("CachedEmbeddings",),
     "embeddings.local": ("LocalEmbeddings",),
     "embeddings.openai": ("OpenAIEmbeddings",),
