@@ -16,13 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langchain_context_engine.errors import AllSourcesFailedError, SourceError
-from langchain_context_engine.filters import filter_test, scope_test
-from langchain_context_engine.models.freeze import is_blank, with_fields
-from langchain_context_engine.models.redact import safe_message
-from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.models.source import Source, SupportsAsync
-from langchain_context_engine.models.types import Candidate, Decision, Key, Offer, Reason, Verdict
-from langchain_context_engine.pipeline.executor import (
+from langchain_context_engine.executor import (
     Answer,
     LateError,
     answer_of,
@@ -36,6 +30,12 @@ from langchain_context_engine.pipeline.executor import (
     walked,
     warnings_of,
 )
+from langchain_context_engine.filters import filter_test, scope_test
+from langchain_context_engine.models.freeze import is_blank, with_fields
+from langchain_context_engine.models.redact import safe_message
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.source import Source, SupportsAsync
+from langchain_context_engine.models.types import Candidate, Decision, Key, Offer, Reason, Verdict
 from langchain_context_engine.ranking.signals import clamp
 
 MOST_TEXT = 1_000_000

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from langchain_context_engine.executor import answer_of, run
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.source import SupportsLinks, readers
 from langchain_context_engine.models.types import Candidate, Decision, Key, Reason, Verdict
 from langchain_context_engine.pipeline.collect import Collected, admit, bounded, read_answer
-from langchain_context_engine.pipeline.executor import answer_of, run
 from langchain_context_engine.ranking.fusion import NAMING, Fusion, strongest
 from langchain_context_engine.ranking.links import links_of
 

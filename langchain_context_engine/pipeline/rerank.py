@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError, SourceError
+from langchain_context_engine.executor import LateError, run
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.types import Candidate, Decision, Key, Ranked, Reason, Verdict
 from langchain_context_engine.pipeline.collect import Collected
-from langchain_context_engine.pipeline.executor import LateError, run
 
 Scorer = Callable[[str, Sequence[str]], Sequence[float | None]]
 """(question, texts) → one score for each text, the higher the better, on any scale; None says nothing."""

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from langchain_context_engine import executor
 from langchain_context_engine.errors import SourceError
 from langchain_context_engine.filters import (
     HIDDEN,
@@ -34,7 +35,6 @@ from langchain_context_engine.models.clock import moment_asked
 from langchain_context_engine.models.locks import kept_property
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate
-from langchain_context_engine.pipeline import executor
 from langchain_context_engine.ranking.intent import is_changelog
 from langchain_context_engine.ranking.recency import MOST, freshness, names_version, newest_of
 from langchain_context_engine.search.bm25 import LexicalQuery, Weighed

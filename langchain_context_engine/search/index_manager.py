@@ -12,8 +12,7 @@ from langchain_context_engine.filters import Filter
 from langchain_context_engine.models.clock import moment_asked
 from langchain_context_engine.search.bm25 import LexicalQuery, Weighed, weigh
 from langchain_context_engine.search.collection import CollectionHandle
-from langchain_context_engine.search.collection_index import QUIET_SECONDS, CollectionIndex, Told
-from langchain_context_engine.search.index_folder import folder_of
+from langchain_context_engine.search.collection_index import QUIET_SECONDS, CollectionIndex, Told, folder_of
 from langchain_context_engine.search.segment import DamagedIndexError
 
 T = TypeVar("T")
