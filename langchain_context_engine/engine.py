@@ -249,7 +249,7 @@ class ContextEngine:
             sources = self._asking.sources_for(request)
             more = expand(found.candidates, request, sources, deadline, fusion=self.config.fusion)
         candidates = self._asking.with_usage(more.candidates, self.journal)
-        found = found.told(more.decisions, more.warnings, candidates=candidates)
+        found = found.with_more(more.decisions, more.warnings, candidates=candidates)
         if self._reranking is None:
             return found
         with stage_span("rerank"):

@@ -70,7 +70,7 @@ class Collected:
     took: Mapping[str, float] = field(default_factory=dict)
     searched: Mapping[str, str] = field(default_factory=dict)
 
-    def told(self, decisions: Sequence[Decision], warnings: Sequence[str], **changed: Any) -> Collected:
+    def with_more(self, decisions: Sequence[Decision], warnings: Sequence[str], **changed: Any) -> Collected:
         """Return the same with more decisions and warnings after its own, and some fields changed."""
         decisions, warnings = (*self.decisions, *decisions), (*self.warnings, *warnings)
         return replace(self, decisions=decisions, warnings=warnings, **changed)
@@ -414,7 +414,7 @@ def bounded(found: Collected, request: ContextRequest, *, stage: str = "collect"
         f" {len(longer)} of them were shortened to {level:,} each; a smaller limit leaves more of them whole"
     )
     cut = (c if len(c.text) <= level else with_fields(c, text=c.text[:level]) for c in found.candidates)
-    return found.told(decisions, [told], candidates=tuple(cut))
+    return found.with_more(decisions, [told], candidates=tuple(cut))
 
 
 def _level(sizes: Sequence[int], most: int) -> int:

@@ -29,6 +29,7 @@ from langchain_context_engine import executor
 from langchain_context_engine.errors import ContextEngineError, SourceError
 from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.models.redact import refusal, safe_message
+from langchain_context_engine.models.source import Progress
 from langchain_context_engine.search.collection import FIELDS, CollectionHandle, settings_of
 from langchain_context_engine.search.segment import (
     DamagedIndexError,
@@ -57,8 +58,6 @@ _DUTY = 20
 _PATIENCE_SECONDS = 0.2
 _log = logging.getLogger(__name__)
 
-Told = Callable[[int, int], None]
-"""Told how many records are read, and how many there are."""
 Rows = Mapping[str, Mapping[str, Any]]
 
 
@@ -144,7 +143,7 @@ class CollectionIndex:
             [id_ for id_ in ids if id_ not in records and id_ in known],
         )
 
-    def told(self, name: str, *, is_scoped: bool) -> list[str]:
+    def notices(self, name: str, *, is_scoped: bool) -> list[str]:
         """Return what an answer should say of the index, in one sentence each; a notice once.
 
         Args:
@@ -167,7 +166,7 @@ class CollectionIndex:
 
     # What takes longer
 
-    def prepare(self, told: Told | None = None) -> None:
+    def prepare(self, progress: Progress | None = None) -> None:
         """Read what is not read yet, compare the rest, and write it down, in this thread.
 
         Raises:
@@ -178,9 +177,9 @@ class CollectionIndex:
             stamp = store_stamp(self.handle, is_settled=True)
             is_new = stamp is None or stamp != self._compared
             was_whole = self.is_whole
-            self._catch_up(stamp, told)
+            self._catch_up(stamp, progress)
             if was_whole and is_new:
-                self._compare(stamp, told)
+                self._compare(stamp, progress)
             if is_new or self._uncommitted() or self._kept is None:
                 self._commit()
 
@@ -232,7 +231,7 @@ class CollectionIndex:
             self._compare(stamp)
         self._keep_up_later()
 
-    def _catch_up(self, stamp: Any, told: Told | None = None) -> None:
+    def _catch_up(self, stamp: Any, progress: Progress | None = None) -> None:
         """Read the records that are new and forget those that are gone; at first, the file is locked."""
         with self._turn:
             written, gone = self._come_and_gone(self.handle.count())
@@ -245,8 +244,8 @@ class CollectionIndex:
                 found = self.handle.read(page, FIELDS)
                 self._take([to_record(id_, fields) for id_, fields in found.items()], ())
                 done += len(page)
-                if told is not None:
-                    told(done, total)
+                if progress is not None:
+                    progress(done, total)
                 if not self.is_whole and self._uncommitted() > max(4 * _UNCOMMITTED, done // 3):
                     self._commit()
             self._take((), gone)
@@ -274,7 +273,7 @@ class CollectionIndex:
         rows = self.snapshot.chosen(None)[~np.isin(self.snapshot.hashes(), hashes)]
         return self.snapshot.ids_of(rows.tolist())
 
-    def _compare(self, stamp: Any, told: Told | None = None) -> None:
+    def _compare(self, stamp: Any, progress: Progress | None = None) -> None:
         """Read every record and take in those that differ from what is known; others may read in between."""
         began, place, seen, total = time.monotonic(), 0, [np.empty(0, "u8")], self.snapshot.count
         while True:
@@ -287,8 +286,8 @@ class CollectionIndex:
                 break
             place += len(page)
             seen.append(np.fromiter(map(hash_of, page), "u8", len(page)))
-            if told is not None:
-                told(place, max(place, total))
+            if progress is not None:
+                progress(place, max(place, total))
         with self._turn:
             missing = self._unseen(np.concatenate(seen))
             # Pages shift where a record goes meanwhile, so what was not seen is asked for once more.
@@ -544,11 +543,11 @@ def store_stamp(handle: CollectionHandle, *, is_settled: bool = False) -> list[i
         found: list[int] = []
         for path in handle.files:
             try:
-                told = os.stat(path)  # noqa: PTH116 - of every question
+                status = os.stat(path)  # noqa: PTH116 - of every question
             except OSError:
                 continue
             # Who sets a file's age back cannot set back when it was changed.
-            found += [max(told.st_mtime_ns, told.st_ctime_ns), told.st_mtime_ns, told.st_size]
+            found += [max(status.st_mtime_ns, status.st_ctime_ns), status.st_mtime_ns, status.st_size]
         age = time.time_ns() - max(found[::3], default=0)
         if not 0 <= age < _TICK_NANOSECONDS:
             return found or None

@@ -25,10 +25,10 @@ from langchain_context_engine.filters import (
 )
 from langchain_context_engine.models.metadata import checked_fields, renamed
 from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.models.source import source_repr
+from langchain_context_engine.models.source import Progress, source_repr
 from langchain_context_engine.models.types import Candidate, Offer
 from langchain_context_engine.search.collection import CollectionHandle
-from langchain_context_engine.search.collection_index import CollectionIndex, Told
+from langchain_context_engine.search.collection_index import CollectionIndex
 from langchain_context_engine.search.hybrid_search import Search
 from langchain_context_engine.search.index_manager import IndexManager
 from langchain_context_engine.search.records import to_candidate
@@ -84,7 +84,7 @@ class CollectionSource:
             shared.lexical.register(self._handle)
         return bound
 
-    def prepare(self, *, progress: Told | None = None) -> None:
+    def prepare(self, *, progress: Progress | None = None) -> None:
         """Read the collection now, rather than with the first question; what was read before stays read.
 
         Args:
@@ -141,13 +141,13 @@ class CollectionSource:
         index = self._shared.lexical.sync(self._handle)
         return None if index is None else (self._shared.lexical, index)
 
-    def _told(self, request: ContextRequest) -> list[str]:
+    def _notices(self, request: ContextRequest) -> list[str]:
         """Return what the answer must say of words that it did without, or of an index in trouble."""
         if not self._keeps_index:
             return []
         # Figures are of all tenants' records.
         index = self._shared.lexical.index_of(self._handle)
-        return index.told(self.name, is_scoped=bool(request.scope))
+        return index.notices(self.name, is_scoped=bool(request.scope))
 
     def _candidate(self, id_: str, record: Mapping[str, Any], **measures: Any) -> Candidate:
         if self.fields:
@@ -223,7 +223,7 @@ class ChromaSource(CollectionSource):
         self._is_cold = False
         return Offer(
             found,
-            warnings=search.warnings if isinstance(search, StoreSearch) else self._told(request),
+            warnings=search.warnings if isinstance(search, StoreSearch) else self._notices(request),
             searched=search.searched,
             trouble=search.trouble,
         )

@@ -33,11 +33,11 @@ from langchain_context_engine.filters import (
 )
 from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.source import Progress
 from langchain_context_engine.models.types import Candidate, Offer
 from langchain_context_engine.ranking.signals import Keyword
 from langchain_context_engine.search.bm25 import LexicalQuery
 from langchain_context_engine.search.collection import CollectionHandle
-from langchain_context_engine.search.collection_index import Told
 from langchain_context_engine.search.hybrid_search import Search
 from langchain_context_engine.search.segment import facet
 from langchain_context_engine.search.snapshot import Snapshot
@@ -358,7 +358,9 @@ class Referenced:
         by_id = snapshot.rows_of(list(wanted))
         named: dict[int, None] = {}
         for name in wanted:
-            rows = [by_id[name]] if name in by_id else snapshot.having([facet(self.path_key, name)]).tolist()
+            rows = (
+                [by_id[name]] if name in by_id else snapshot.rows_with([facet(self.path_key, name)]).tolist()
+            )
             named |= dict.fromkeys(row for row in rows if mask is None or mask[row])
         return [Hit(id_, 1.0) for id_, _ in _admitted(search, named, needed)]
 
@@ -425,7 +427,7 @@ class FileSource(CollectionSource):
         self.is_pinned = is_pinned
         self.titled_by = tuple(titled_by)
 
-    def prepare(self, *, progress: Told | None = None) -> None:
+    def prepare(self, *, progress: Progress | None = None) -> None:
         """Read the collection into the index now, and what its finder needs beside."""
         super().prepare(progress=progress)
         self.fetch(ContextRequest(query="prepare", limit=1))
@@ -438,7 +440,7 @@ class FileSource(CollectionSource):
             return Offer()
         search = self._search(request, scope, all_of(scope, where))
         if search.lexical is None:
-            return Offer(warnings=self._told(request))
+            return Offer(warnings=self._notices(request))
         hits = self.find(search, request, request.offset + limit)[request.offset :]
         search.load([hit.id for hit in hits])
         asked = query_terms(request.query)
