@@ -83,14 +83,21 @@ class Bench:
             for c in self.collections[:of]
         ]
 
-    def asked(self, query: Query) -> None:
+    def asked(self, query: Query, among: Sequence[list[str]] | None = None) -> None:
         """Ask the store alone for what an answer asks of it: the nearest, then the records of both legs.
 
         Half of them were found by their words; the texts and metadata of all are read by id.
+
+        Args:
+            query: The question.
+            among: For each collection the ids of a scope, which the index of words tells at once; None: all.
         """
-        for collection in self.collections[:5]:
+        for place, collection in enumerate(self.collections[:5]):
             near = collection.query(
-                query_embeddings=[list(query.vector)], n_results=DEPTH, include=["distances"]
+                query_embeddings=[list(query.vector)],
+                n_results=DEPTH,
+                ids=among[place] if among else None,
+                include=["distances"],
             )
             ids = near["ids"][0]
             collection.get(ids=[*ids[:K], *ids[-K // 2 :]], include=["documents", "metadatas"])
@@ -144,9 +151,15 @@ def measure_scope(bench: Bench) -> list[Figure]:
         theirs = bench.bare(query, USER)
         shared += sum(len({*a} & {*b}) / K for a, b in zip(ours, theirs, strict=True)) / 50
     times = side_by_side(queries, lambda q: build(bench.engine, q, scope=USER), lambda q: bench.bare(q, USER))
+    among = [collection.get(where=USER, include=[])["ids"] for collection in bench.collections]
+    alone = side_by_side(queries, lambda q: bench.asked(q, among), lambda q: bench.bare(q, USER))
     # Ours are exact; the store's index is approximate and now and then misses one.
     same = Figure("ids in that scope that are the store's too, of all", shared, 0.995, is_least=True)
-    return [*ratios("build in a scope of 10 % : five bare filtered queries", times, 0.2), same]
+    return [
+        *ratios("build in a scope of 10 % : five bare filtered queries", times, 0.2),
+        *ratios("of which the store alone, as it is asked : five bare filtered queries", alone, 0.2),
+        same,
+    ]
 
 
 def measure_assembling(bench: Bench) -> list[Figure]:
