@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
 from collections.abc import Callable, Iterable
@@ -64,9 +63,6 @@ def index(
     lists_skipped: Annotated[
         bool, typer.Option("--list-skipped", help="Print what is left out, one a line, with its reason.")
     ] = False,
-    is_dry: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be written, and write nothing.")
-    ] = False,
 ) -> None:
     """Fill a store, or bring it up to date; what stands already is not written again.
 
@@ -82,12 +78,10 @@ def index(
     chosen: dict[str, Any] = {
         "metadata": read_pairs("--metadata", metadata),
         "max_file_bytes": int(max_size * _MEGABYTE),
-        "is_dry": is_dry,
     }
     fields = {target: str(field) for target, field in read_pairs("--field", mapping).items()}
     embedder = embedders.embedder(embeddings)
-    filling = contextlib.nullcontext(home.client_for_dry_run()) if is_dry else home.filling(path)
-    with filling as client, output.progress_bar("indexing") as on_progress:
+    with home.filling(path) as client, output.progress_bar("indexing") as on_progress:
         chosen["on_progress"] = on_progress
         if path.is_dir():
             chosen |= {"include": include or (), "exclude": exclude or (), "max_commits": max_commits}
@@ -98,10 +92,10 @@ def index(
             report = ingest.index_jsonl(path, name, client, embedder, fields, delete_missing=True, **chosen)
         else:
             report = ingest.index_file(path, client, embedder, name=name, **chosen)
-        if report.written and not is_dry:
+        if report.written:
             give_back()
             _read_words(collections_of(client, list(report.collections)), on_progress)
-    _tell(report, home.folder, is_dry=is_dry, lists_skipped=lists_skipped)
+    _tell(report, home.folder, lists_skipped=lists_skipped)
 
 
 def prepare(*, store: StoreOption = DEFAULT_STORE, collection: CollectionsOption = None) -> None:
@@ -128,7 +122,7 @@ def _read_words(collections: Iterable[Any], show: Callable[..., None]) -> None:
         ChromaSource(each).prepare(progress=partial(show, label=f"words of {each.name}"))
 
 
-def _tell(report: IndexReport, store: Path, *, is_dry: bool, lists_skipped: bool) -> None:
+def _tell(report: IndexReport, store: Path, *, lists_skipped: bool) -> None:
     for entry in report.left_out if lists_skipped else ():
         detail = f" ({entry.detail})" if entry.detail else ""
         output.write_text(output.without_controls(f"{entry.reason}\t{entry.where}{detail}"))
@@ -145,10 +139,8 @@ def _tell(report: IndexReport, store: Path, *, is_dry: bool, lists_skipped: bool
         told = ", ".join(f"{count:,} {each}" for count, each in figures if count)
         output.write_text(f"{name}: {told or 'empty'}")
     written = output.counted(report.written, "record")
-    done = "would be written" if is_dry else "written"
-    output.write_text(f"{written} {done} to {store} in {report.seconds:.1f} s{left_out}")
-    if not is_dry:
-        output.write_text('next: context-engine ask "your question"')
+    output.write_text(f"{written} written to {store} in {report.seconds:.1f} s{left_out}")
+    output.write_text('next: context-engine ask "your question"')
 
 
 _PAGE = 300

@@ -110,12 +110,6 @@ class Store:
             raise CommandFailedError(f"store {self.folder} cannot be written: {told}") from error
         return self._client()
 
-    def client_for_dry_run(self) -> ClientAPI:
-        """Return a client that a dry run reads by: of an empty store in memory where there is none."""
-        import chromadb
-
-        return self._client() if self.exists else chromadb.EphemeralClient()
-
     def open(self) -> ClientAPI:
         """Return a client of a store that exists."""
         if not self.exists:

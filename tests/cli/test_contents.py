@@ -77,17 +77,6 @@ def test_a_limit_of_commits_is_said_when_it_is_reached_and_only_then(folder, run
     assert run("index", ".", "--max-commits", "3")[2] == ""
 
 
-def test_a_dry_run_makes_no_store(folder, run):
-    code, out, _ = run("index", ".", "--dry-run")
-    assert code == 0
-    assert "5 records would be written" in out
-    assert not (folder / ".context-engine").exists()
-    run("index", ".")
-    write_files(folder, new_dot_md="# New\n\nx\n")
-    assert "1 record would be written" in run("index", ".", "--dry-run")[1]
-    assert "1 record written" in run("index", ".")[1]
-
-
 def test_patterns_and_a_size_choose_the_files(folder, run):
     write_files(folder, long_dot_md="# Long\n\n" + "word " * 500)
     _, out, _ = run("index", ".", "--include", "*.md", "--exclude", "guide*", "--max-size", "0.001")
