@@ -21,8 +21,6 @@ from langchain_context_engine.cli.process import CommandFailedError
 from langchain_context_engine.cli.store import DEFAULT_STORE, Store
 from langchain_context_engine.models.metadata import read_pairs
 
-_BUDGETS = (250, 500, 1000, 2000)
-
 
 @with_engine_options
 def evaluate(
@@ -48,7 +46,7 @@ def evaluate(
 
     asked = evaluation.load_questions(questions)
     engines = [options.engine(records=False, is_asked_by_others=True)]
-    chosen = tuple(dict.fromkeys(budgets or _BUDGETS))
+    chosen = tuple(dict.fromkeys(budgets or evaluation.BUDGETS))
     if versus:
         engines.append(engines[0].with_settings(**read_pairs("--versus", versus)))
     reports = []
@@ -73,12 +71,6 @@ def tune(
     *,
     store: StoreOption = DEFAULT_STORE,
     journal: JournalOption = None,
-    metric: Annotated[str, typer.Option("--metric", "-m", help="ndcg or recall, of the first ten.")] = "ndcg",
-    signals: Annotated[
-        Texts, typer.Option("--signal", metavar="NAME", help="Weigh only these; repeatable.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Deals the questions into folds.")] = 0,
-    as_json: JsonOption = False,
 ) -> None:
     """Learn weights from judged questions, and say whether they are better on questions held out.
 
@@ -94,16 +86,13 @@ def tune(
             f"there is no journal {path}; judge recorded answers first: context-engine inspect"
         )
     with Journal(path, read_only=True) as recorded:
-        tuning = suggest(recorded, metric=metric, signals=signals, seed=seed)
-    if as_json:
-        output.write_json(json.dumps(tuning.to_dict(), ensure_ascii=False))
-    elif tuning.gain is not None:
+        tuning = suggest(recorded)
+    if tuning.gain is not None:
         output.write_text(tuning.table())
     if not tuning.is_worth_it:
         raise CommandFailedError(tuning.reason)
-    if not as_json:
-        weights = dict(tuning.learned)
-        output.write_text(
-            f"\n{tuning.reason}"
-            f"\n\nengine = engine.with_settings(weights={weights!r})\n{json.dumps({'weights': weights})}"
-        )
+    weights = dict(tuning.learned)
+    output.write_text(
+        f"\n{tuning.reason}"
+        f"\n\nengine = engine.with_settings(weights={weights!r})\n{json.dumps({'weights': weights})}"
+    )

@@ -44,7 +44,6 @@ def test_tune_prints_the_table_and_the_settings_to_copy(tmp_path, run):
     assert tuning.table() in out
     assert f"engine = engine.with_settings(weights={tuning.learned!r})" in out
     assert json.loads(out.splitlines()[-1]) == {"weights": tuning.learned}
-    assert json.loads(run("tune", "--journal", tmp_path / "journal.db", "--json")[1]) == tuning.to_dict()
 
 
 def test_tune_refuses_in_one_line_with_exit_code_1(tmp_path, fails):
@@ -56,7 +55,6 @@ def test_tune_refuses_in_one_line_with_exit_code_1(tmp_path, fails):
         query = traces[0].request.query
         journal.judge(query, *next(iter(judgments[query].items())))
     assert fails(1, "tune", "--journal", path).startswith("error: only 1 judged question has")
-    fails(2, "tune", "--journal", path, "--metric", "mrr")
 
 
 @pytest.mark.parametrize("command", [["inspect", "--no-browser"], ["serve"]])
