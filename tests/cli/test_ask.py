@@ -38,10 +38,7 @@ def test_a_question_needs_no_quotes(ask):
     assert quoted[1] == "[1] The boats are moved to the inner basin in a storm.\n"
 
 
-def test_ask_shows_as_many_near_misses_as_asked_for_and_what_they_lacked(ask, explain):
-    _, out, _ = ask("when do invoices go out?", "--budget", "18", "--near", "1")
-    assert out.count("✗") == 1
-    assert "more, further from it: context-engine explain" in out
+def test_ask_shows_near_misses_and_what_they_lacked(ask, explain):
     assert "no room in the budget: needs" in ask("invoices?", "--budget", "20", "--set", "selection=score")[1]
     ask("when do invoices go out?", "--budget", "18", "--scope", "workspace_id=acme")
     assert "would be in: budget from 18 to " in explain("c")[1]
@@ -57,7 +54,7 @@ def test_ask_json_is_the_whole_trace_and_nothing_else_and_explain_reads_it(
     assert {decision.key[1] for decision in context.decisions} == {"a", "b", "c", "z"}
     (tmp_path / "trace.json").write_text(out, encoding="utf-8")
     assert "notes/c is in" in explain("c", "--trace", tmp_path / "trace.json")[1]
-    assert "no trace has the id" in fails(1, "explain", "--trace", "feedcafe", "--store", notes)
+    assert "has no trace" in fails(2, "explain", "--trace", "feedcafe", "--store", notes)
 
 
 @pytest.mark.parametrize(
