@@ -78,7 +78,7 @@ def ask(
     if context.text:
         output.write_text(context.text)
     else:
-        output.note(_nothing(context))
+        output.note("nothing of it is in the context; look at --budget, --scope, --where and --kind")
     if not text_only:
         _write_fates(context, _NEAR)
 
@@ -134,14 +134,6 @@ def explain(
 def _write_fates(context: Context, near: int) -> None:
     output.console().print(output.fate_table(context, near))
     output.write_text(output.figures(context))
-
-
-def _nothing(context: Context) -> str:
-    if context.budget == 0:
-        return "a budget of 0 holds nothing; give a larger --budget"
-    if context.candidates:
-        return "nothing of it is in the context: the table says why of each candidate"
-    return "nothing found: ask in other words, or look at --scope, --where and --kind"
 
 
 def _read_where(where: str | None) -> dict[str, Any]:

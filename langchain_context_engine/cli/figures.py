@@ -12,7 +12,6 @@ from langchain_context_engine.cli import output
 from langchain_context_engine.cli.options import (
     EngineOptions,
     JournalOption,
-    JsonOption,
     StoreOption,
     Texts,
     with_engine_options,
@@ -35,7 +34,6 @@ def evaluate(
     versus: Annotated[
         Texts, typer.Option("--versus", metavar="NAME=VALUE", help="A setting to compare with; repeatable.")
     ] = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Print evidence recall and precision for questions with known answers, at some budgets.
 
@@ -53,9 +51,6 @@ def evaluate(
     for number, engine in enumerate(engines, 1):
         with output.progress_bar(f"asking with setting {number}") as on_progress:
             reports.append(evaluation.evaluate(engine, asked, budgets=chosen, progress=on_progress))
-    if as_json:
-        output.write_json(json.dumps([report.to_dict() for report in reports], ensure_ascii=False))
-        return
     for report in reports:
         output.write_text(f"{report.table()}\n")
     for budget in chosen if versus else ():

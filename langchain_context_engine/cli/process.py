@@ -57,8 +57,6 @@ def told(error: Exception) -> str:
     if hasattr(error, "format_message"):  # the command line could not be parsed
         message = one_line(error.format_message())
         command = getattr(getattr(error, "ctx", None), "command_path", "context-engine")
-        if " " in getattr(error, "option_name", ""):  # a question that begins with a dash
-            return f"{message.rstrip('.')}; what is no option stands after --: {command} -- …"
         # Without a message the help has been shown instead: no command was given.
         return message and f"{message.rstrip('.')}; see: {command} --help"
     if isinstance(error, ModuleNotFoundError) and error.name:

@@ -120,10 +120,6 @@ def _service(options: EngineOptions, has_users: bool, *, design: str, records: b
         if name not in found:
             raise UnknownNameError("collection of files", name, found)
     files = [found[name] for name in options.collections or found]
-    if not files:
-        raise CommandFailedError(
-            "the store holds no collection of files; fill it with: context-engine index PATH"
-        )
     # Whose a record is counts where the server says whose may be seen.
     settings = PrimeSettings(user_key="user_id" if has_users else "")
     given = options.given(records=records, is_asked_by_others=True)

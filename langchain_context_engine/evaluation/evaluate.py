@@ -225,15 +225,6 @@ class Report:
         found = ", ".join(f"{name}@{_K} {_decimals(value, 3)}" for name, value in self.ranking().items())
         return f"{text}\n\nranking, before any is packed: {found}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON-ready data; what is not a number is None."""
-        return {
-            "budgets": {str(b): _plain(self.figures(b)) for b in self.budgets},
-            "ranking": _plain(self.ranking()),
-            "outcomes": [dataclasses.asdict(outcome) for outcome in self.outcomes],
-            "rankings": [dataclasses.asdict(ranking) for ranking in self.rankings],
-        }
-
 
 def compare(first: Report, second: Report, budget: int) -> Interval:
     """Return by how much the second setting's evidence recall is better at a budget.
@@ -272,10 +263,6 @@ def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     ]
     rule = " | ".join(["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])])
     return "\n".join([lines[0], f"| {rule} |", *lines[1:]])
-
-
-def _plain(figures: dict[str, float]) -> dict[str, float | None]:
-    return {name: None if math.isnan(value) else value for name, value in figures.items()}
 
 
 def evaluate(

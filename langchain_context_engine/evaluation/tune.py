@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median_low
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,13 +103,7 @@ class Tuning:
         return f"{first}\n\n{markdown_table(heads, [[f'{self.queries} questions', *figures]])}"
 
 
-def tune(
-    traces: Iterable[Context],
-    judgments: Judgments | Iterable[Judgment],
-    *,
-    min_queries: int = MIN_QUERIES,
-    engine: Any = None,
-) -> Tuning:
+def tune(traces: Iterable[Context], judgments: Judgments, *, min_queries: int = MIN_QUERIES) -> Tuning:
     """Return weights learned from judgments, and whether they are better than the present ones.
 
     Pure: the stored candidates are ranked again, by the functions that answered. The judged questions
@@ -120,18 +114,17 @@ def tune(
 
     Args:
         traces: Contexts, or traces read back; those without settings cannot be ranked again.
-        judgments: What `Journal.judgments` gives, or question → candidate → grade, 0–3.
+        judgments: Question → candidate → grade, 0–3: what `agreed_grades` makes of a journal's judgments.
         min_queries: With fewer judged questions nothing is learned.
-        engine: Where parts that were given as functions come from.
 
     Raises:
-        ConfigError: A part of a trace was a function and `engine` has it not.
+        ConfigError: A part of a trace was given as a function.
 
     Example:
         >>> tune([], []).reason
         'only 0 judged questions have something to find, and 50 are needed: fewer mislead; judge more'
     """
-    judged = judged_traces(traces, _by_query(judgments), engine)
+    judged = judged_traces(traces, judgments)
     present = judged[0].parts.weights if judged else None
     now = present or _DEFAULT_WEIGHTS
     before = np.array([trace.score() for trace in judged])
@@ -176,7 +169,7 @@ def suggest(journal: Journal) -> Tuning:
     Raises:
         ConfigError: As `tune`, or a trace cannot be read.
     """
-    grades = _by_query(journal.judgments())
+    grades = agreed_grades(journal.judgments())
     traces: list[Context] = []
     for query, judged in grades.items():
         # One question may have been asked in several scopes: the latest of a few with a judged candidate.
@@ -184,16 +177,6 @@ def suggest(journal: Journal) -> Tuning:
         found = (context for context in latest if any(c.key in judged for c in context.candidates))
         traces += itertools.islice(found, 1)
     return tune(traces, grades)
-
-
-def _by_query(judgments: Judgments | Iterable[Judgment]) -> Judgments:
-    """Return judgments by question, whichever way they were given; of several raters, the median."""
-    if not isinstance(judgments, Mapping):
-        return agreed_grades(judgments)
-    return {
-        query: {key: check_grade(grade) for key, grade in grades.items()}
-        for query, grades in judgments.items()
-    }
 
 
 def _names(judged: Sequence[JudgedTrace], present: Mapping[str, float]) -> list[str]:
@@ -235,14 +218,14 @@ class JudgedTrace:
         return np.array([[raw[c.key][name] for c in candidates] for name in names], dtype=float)
 
 
-def judged_traces(traces: Iterable[Context], judgments: Judgments, engine: Any = None) -> list[JudgedTrace]:
+def judged_traces(traces: Iterable[Context], judgments: Judgments) -> list[JudgedTrace]:
     """Return one trace of each judged question in which there is something to find, by question.
 
     All are ranked under the weights that most of them have. Of several traces of one question, the
     one with most judged candidates is taken, the first at a tie.
 
     Raises:
-        ConfigError: A part of a trace was given as a function, and `engine` has it not.
+        ConfigError: A part of a trace was given as a function.
     """
     best: dict[str, tuple[int, Context]] = {}
     for trace in traces:
@@ -255,17 +238,11 @@ def judged_traces(traces: Iterable[Context], judgments: Judgments, engine: Any =
     chosen = [trace for _, (_, trace) in sorted(best.items())]
     counts = Counter(json.dumps(trace.settings.get("weights"), sort_keys=True) for trace in chosen)
     weights = json.loads(counts.most_common(1)[0][0]) if counts else None
-    own = None if engine is None else engine.config
-    known: dict[str, Parts] = {}
     judged = []
     for trace in chosen:
         told = {name: trace.settings[name] for name in _RANKING_SETTINGS if name in trace.settings}
-        name = json.dumps(told, sort_keys=True)
-        if name not in known:
-            known[name] = EngineConfig.read(
-                {**told, "weights": weights, "tokenizer": "estimate"}, own
-            ).parts()
-        judged.append(JudgedTrace(context=trace, parts=known[name], grades=judgments[trace.request.query]))
+        parts = EngineConfig.read({**told, "weights": weights, "tokenizer": "estimate"}).parts()
+        judged.append(JudgedTrace(context=trace, parts=parts, grades=judgments[trace.request.query]))
     return judged
 
 

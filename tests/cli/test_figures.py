@@ -25,7 +25,6 @@ def test_evaluate_tells_recall_at_budgets_and_compares_two_settings(notes, tmp_p
     assert len(re.findall(r"\|\s*300\s*\|\s*2\s*\|", out)) == 2
     assert "at 300 tokens: recall " in out
     assert "over 2 questions" in out
-    assert json.loads(run(*arguments, "--json")[1])[0]["budgets"]["300"]["questions"] == 2
     (tmp_path / "none.jsonl").write_text("\n", encoding="utf-8")
     assert '{"query"' in fails(2, "evaluate", tmp_path / "none.jsonl", "--store", notes)
 

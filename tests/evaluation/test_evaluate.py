@@ -131,14 +131,6 @@ def test_the_table_shows_budgets_and_the_ranking():
     assert lines[-1] == ["ranking, before any is packed: ndcg@10 0.710, recall@10 1.000"]
 
 
-def test_the_data_of_a_report_is_json_without_nan():
-    report = evaluate(FixedEngine(), QUESTIONS, budgets=[9, 100])
-    data = json.loads(json.dumps(report.to_dict(), allow_nan=False))
-    assert data["budgets"]["9"]["recall"] == pytest.approx(1 / 3)
-    assert data["budgets"]["100"]["utilisation"] is None
-    assert len(data["outcomes"]) == 6
-
-
 def a_file(tmp_path, *lines) -> str:
     path = tmp_path / "questions.jsonl"
     path.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import random
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine import ConfigError, Context, ContextEngine, Journal, replay
+from langchain_context_engine import ContextEngine, Journal, replay
 from langchain_context_engine.evaluation.tune import Search, judged_traces, suggest, tune, varying
-from tests.builders import ListSource, a_candidate, count_words
-from tests.evaluation.builders import a_question, judged
+from tests.builders import ListSource, a_candidate
+from tests.evaluation.builders import judged
 
 
 @pytest.fixture(scope="module")
@@ -55,22 +53,6 @@ def test_too_few_judged_questions_are_refused_with_their_number(recent):
     assert "50 are needed" in tuning.reason
     assert 0 < tuning.before < 1
     assert tune(traces[:49], judgments, min_queries=40).is_worth_it
-
-
-def test_an_engines_own_signal_is_learned_with_the_engine_at_hand():
-    def length_of_id(candidates, request):
-        return [1.0 if c.id in {"c3", "c7"} else 0.0 for c in candidates]
-
-    own = {"signals": {"chosen": length_of_id}, "tokenizer": count_words}
-    rng = random.Random(0)
-    pairs = [a_question(n, rng, **own) for n in range(50)]
-    judgments = {t.request.query: {("memories", "c3"): 3, ("memories", "c7"): 2} for t, _ in pairs}
-    traces = [Context.from_dict(trace.to_dict()) for trace, _ in pairs]
-    with pytest.raises(ConfigError, match="length_of_id"):
-        tune(traces, judgments)
-    tuning = tune(traces, judgments, engine=ContextEngine(sources=[ListSource([])], **own))
-    assert tuning.is_worth_it
-    assert tuning.learned["chosen"] > 0.3
 
 
 @settings(max_examples=25)
