@@ -12,12 +12,12 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StrictStr, ValidationError
 
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.evaluation.metrics import (
@@ -45,8 +45,7 @@ _K = 10
 _REQUEST_FIELDS = frozenset(f.name for f in dataclasses.fields(ContextRequest)) - {"query", "budget"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(BaseModel):
     """One question and what its context must contain.
 
     Attributes:
@@ -59,12 +58,16 @@ class Question:
         fields: Further fields of the request: scope, where, kinds, sources, until, now, …
     """
 
+    model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True)
+
     id: str
-    query: str
+    query: StrictStr
     gold: tuple[str, ...] = ()
-    spans: tuple[str, ...] = ()
-    equivalents: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    spans: tuple[str, ...] = Field((), validation_alias=AliasChoices("gold_spans", "spans"))
+    equivalents: dict[str, tuple[str, ...]] = Field(
+        {}, validation_alias=AliasChoices("gold_equivalents", "equivalents")
+    )
+    fields: dict[str, Any] = {}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], number: int = 1) -> Question:
@@ -82,27 +85,14 @@ class Question:
             >>> question.id, question.spans
             ('1', ('Ann signs',))
         """
+        if not isinstance(data, Mapping):
+            raise ConfigError(f"question {number} is none: it is {type(data).__name__}, not an object")
+        fields = {name: data[name] for name in _REQUEST_FIELDS & set(data)}
         try:
-            line = _Line.model_validate(data)
+            return cls.model_validate({"id": number, **data, "fields": fields})
         except ValidationError as error:
             problem = as_config_error(error.errors(include_url=False))
             raise ConfigError(f"question {number} is none: {problem}") from None
-        return cls(
-            id=str(number if line.id is None else line.id),
-            query=line.query,
-            gold=tuple(map(str, line.gold)),
-            spans=tuple(line.gold_spans),
-            equivalents={name: tuple(map(str, ids)) for name, ids in line.gold_equivalents.items()},
-            fields={name: data[name] for name in _REQUEST_FIELDS & set(data)},
-        )
-
-
-class _Line(BaseModel):
-    query: str
-    id: str | int | None = None
-    gold: list[str | int] = []
-    gold_spans: list[str] = []
-    gold_equivalents: dict[str, list[str | int]] = {}
 
 
 def load_questions(path: str | os.PathLike[str]) -> list[Question]:

@@ -67,7 +67,6 @@ _WHOLE = BeforeValidator(lambda n: int(n) if isinstance(n, float) and n.is_integ
 Id = Annotated[str, Field(max_length=512, pattern=r"\S"), _SAID]
 Item = Annotated[str, Field(max_length=1024, pattern=r"\S"), _SAID]
 Text = Annotated[str, Field(max_length=20_000, pattern=r"\S"), _SAID]
-LongText = Annotated[str, Field(max_length=100_000, pattern=r"\S"), _SAID]
 
 
 class Body(BaseModel):
@@ -104,13 +103,6 @@ class Opinion(Body):
 
     context_item_id: Item = Field(description="An item's id in an answer.")
     useful: StrictBool
-
-
-class Answer(Body):
-    """The body of `POST /answers`."""
-
-    trace_id: Id = Field(description="`meta.traceId` of POST /build.")
-    answer: LongText = Field(description="What the model made of it, with its markers.")
 
 
 class BuiltContext(Body):
@@ -223,16 +215,6 @@ def _feedback(told: Opinion, scope: Seen, service: Service) -> Any:
     except ConfigError:
         raise HTTPException(404, "there is no such item") from None
     return {"success": True}
-
-
-@_ROUTES.post("/answers", response_model=dict[str, dict[str, list[str]]])
-def _answers(told: Answer, scope: Seen, service: Service) -> Any:
-    """Keep what a model answered beside its context; say which items it cites, and which it never used."""
-    context = _trace(service, told.trace_id, scope)
-    answer = service.engine.journal.record_answer(told.trace_id, told.answer)
-    given = {passage.key: passage.key[1] for passage in context.passages}
-    cited, unused = ([given[key] for key in keys] for keys in (answer.cited, answer.unused))
-    return {"data": {"cited": cited, "unused": unused}}
 
 
 @_ROUTES.get("/traces/{traceId}", response_model=dict[str, dict[str, Any]])
