@@ -82,11 +82,11 @@ def tune(
         )
     with Journal(path, read_only=True) as recorded:
         tuning = suggest(recorded)
-    if tuning.gain is not None:
-        output.write_text(tuning.table())
     if not tuning.is_worth_it:
         raise CommandFailedError(tuning.reason)
-    weights = dict(tuning.learned)
+    weights, now = dict(tuning.learned), tuning.present or {"relevance": 1.0}
+    for name in sorted({*weights, *now}, key=lambda name: -weights.get(name, 0.0)):
+        output.write_text(f"{name}: {now.get(name, 0.0):.2f} → {weights.get(name, 0.0):.2f}")
     output.write_text(
         f"\n{tuning.reason}"
         f"\n\nengine = engine.with_settings(weights={weights!r})\n{json.dumps({'weights': weights})}"

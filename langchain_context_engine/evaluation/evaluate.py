@@ -211,7 +211,7 @@ class Report:
             [str(b), *(_decimals(self.figures(b)[name], places) for name, (_, places) in _COLUMNS.items())]
             for b in self.budgets
         ]
-        text = markdown_table(["budget", *(heading for heading, _ in _COLUMNS.values())], rows)
+        text = _markdown_table([["budget", *(heading for heading, _ in _COLUMNS.values())], *rows])
         found = ", ".join(f"{name}@{_K} {_decimals(value, 3)}" for name, value in self.ranking().items())
         return f"{text}\n\nranking, before any is packed: {found}"
 
@@ -243,10 +243,9 @@ def _decimals(value: float, places: int) -> str:
     return "–" if math.isnan(value) else f"{value:.{places}f}"
 
 
-def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def _markdown_table(rows: Sequence[Sequence[str]]) -> str:
     """Return a table in Markdown that reads well as it is; all columns but the first are numbers."""
-    rows = [heads, *rows]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = [
         "| " + " | ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) + " |"
         for row in rows

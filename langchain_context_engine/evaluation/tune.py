@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from langchain_context_engine.config import EngineConfig
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.evaluation.evaluate import markdown_table
 from langchain_context_engine.evaluation.metrics import Interval, ndcg, paired_bootstrap
 from langchain_context_engine.evaluation.quality import K
 from langchain_context_engine.journal.values import HIGHEST_GRADE, Judgment, check_grade
@@ -77,7 +76,7 @@ class Tuning:
         queries: Judged questions it rests on.
         is_worth_it: The gain is beyond chance.
         reason: Why, in one sentence.
-        metric: Name of the metric, as in the table.
+        metric: Name of the metric.
     """
 
     present: Mapping[str, float] | None
@@ -89,18 +88,6 @@ class Tuning:
     is_worth_it: bool
     reason: str
     metric: str = f"nDCG@{K}"
-
-    def table(self) -> str:
-        """Return the change as two Markdown tables: the weights, and what they do to the metric."""
-        now = self.present or _DEFAULT_WEIGHTS
-        names = sorted({*now, *self.learned}, key=lambda name: (-self.learned.get(name, 0.0), name))
-        weights = [[n, f"{now.get(n, 0.0):.2f}", f"{self.learned.get(n, 0.0):.2f}"] for n in names]
-        gain = self.gain or Interval(difference=0.0, low=0.0, high=0.0, pairs=0)
-        figures = [f"{self.before:.3f}", f"{self.after:.3f}", f"{gain.difference:+.3f}"]
-        figures.append(f"{gain.low:+.3f} to {gain.high:+.3f}")
-        heads = [self.metric, "now", "held out", "gain", "99 % interval"]
-        first = markdown_table(["signal", "now", "learned"], weights)
-        return f"{first}\n\n{markdown_table(heads, [[f'{self.queries} questions', *figures]])}"
 
 
 def tune(traces: Iterable[Context], judgments: Judgments, *, min_queries: int = MIN_QUERIES) -> Tuning:

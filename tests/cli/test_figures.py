@@ -29,7 +29,7 @@ def test_evaluate_tells_recall_at_budgets_and_compares_two_settings(notes, tmp_p
     assert '{"query"' in fails(2, "evaluate", tmp_path / "none.jsonl", "--store", notes)
 
 
-def test_tune_prints_the_table_and_the_settings_to_copy(tmp_path, run):
+def test_tune_prints_the_change_and_the_settings_to_copy(tmp_path, run):
     traces, judgments = judged()
     with Journal(tmp_path / "journal.db") as journal:
         for trace in traces:
@@ -40,7 +40,7 @@ def test_tune_prints_the_table_and_the_settings_to_copy(tmp_path, run):
     tuning = tune(traces, judgments)
     code, out, _ = run("tune", "--journal", tmp_path / "journal.db")
     assert code == 0
-    assert tuning.table() in out
+    assert f"recency: 0.00 → {tuning.learned['recency']:.2f}\n" in out
     assert f"engine = engine.with_settings(weights={tuning.learned!r})" in out
     assert json.loads(out.splitlines()[-1]) == {"weights": tuning.learned}
 

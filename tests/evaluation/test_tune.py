@@ -70,13 +70,6 @@ def test_trial_weights_score_as_the_librarys_own_order_does(recent, weights):
     assert list(search.scores((1.0, 0.0, 0.0, 0.0))) == pytest.approx(list(present), abs=1e-9)
 
 
-def test_the_change_is_shown_as_a_table(tuning):
-    table = " ".join(tuning.table().split())
-    assert f"| recency | 0.00 | {tuning.learned['recency']:.2f} |" in table
-    assert "| relevance | 1.00 |" in table
-    assert f"| 60 questions | {tuning.before:.3f} | {tuning.after:.3f} |" in table
-
-
 @pytest.fixture(scope="module")
 def journal_path(recent, tmp_path_factory):
     path = tmp_path_factory.mktemp("tune") / "journal.db"
