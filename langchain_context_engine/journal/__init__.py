@@ -40,8 +40,8 @@ _JUDGE = "INSERT OR REPLACE INTO judgments (query, source, id, rater, grade, at)
 class Journal:
     """A journal in a file.
 
-    `record` returns at once and never raises: of more than a thousand traces that wait, the later ones are
-    dropped and counted. The other writing methods write before they return,
+    `record` returns at once and never raises: of more than 256 traces that wait, the later ones are dropped
+    and counted. The other writing methods write before they return,
     and raise `ContextEngineError` where the disk does not let them.
 
     Args:
@@ -106,7 +106,7 @@ class Journal:
             at: When it was made, as `read_instant` reads it; by default, and where it is no date, now.
         """
         trace_id = uuid.uuid4().hex
-        self._writer.put((trace_id, _seconds(at), context), _characters(context))
+        self._writer.put((trace_id, _seconds(at), context))
         return trace_id
 
     def flush(self, timeout_seconds: float = 5.0) -> bool:
@@ -448,14 +448,6 @@ def kept_in(journal: Any, context: Context) -> Context:
         return context
     trace_id = journal.record(context)
     return replace(context, trace_id=trace_id) if isinstance(trace_id, str) else context
-
-
-def _characters(context: object) -> int:
-    """Return how many characters the texts of a context have, its parts' too; 0 of anything else."""
-    if not isinstance(context, Context):
-        return 0
-    parts = sum(_characters(part.context) for part in context.parts)
-    return parts + len(context.text) + sum(len(candidate.text) for candidate in context.candidates)
 
 
 def _name_of(what: str, name: str) -> str:
