@@ -55,9 +55,6 @@ MOST_BODY_BYTES = 256_000
 MOST_CONNECTIONS = 200
 """Connections of a process at once; beyond them the one that has been silent longest is closed."""
 
-MOST_ANSWERS = 64
-"""Answers of a process at once; who asks beyond that is told to come again (503)."""
-
 ENDING_SECONDS = 5
 """How long answers in flight may take once the server is told to end."""
 
@@ -339,7 +336,6 @@ class Door:
     def __init__(self, app: ASGIApp, *, allowed_hosts: Sequence[str] | None) -> None:
         self._app = app
         self._names = None if allowed_hosts is None else {name.strip("[]").lower() for name in allowed_hosts}
-        self._asking = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or refuse."""
@@ -357,11 +353,7 @@ class Door:
             await send(message)
 
         app = self._refusal(scope["method"], Headers(scope=scope)) or self._app
-        self._asking += 1
-        try:
-            await app(scope, self._bounded(receive), marked)
-        finally:
-            self._asking -= 1
+        await app(scope, self._bounded(receive), marked)
 
     def _refusal(self, method: str, headers: Headers) -> ASGIApp | None:
         if not self._is_meant(headers.getlist("host")):
@@ -370,8 +362,6 @@ class Door:
         kind = headers.get("content-type", "").split(";")[0].strip().lower()
         if method == "POST" and kind != "application/json":
             return refused(415, "unsupported_type", "the body must be sent as application/json")
-        if self._asking >= MOST_ANSWERS:
-            return refused(503, "unavailable", "too many ask at once; try again")
         return None
 
     def _is_meant(self, hosts: Sequence[str]) -> bool:
