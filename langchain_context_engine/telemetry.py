@@ -20,8 +20,8 @@ A Prometheus exporter shows them as `context_engine_assembly_duration_seconds` a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from functools import cache, partial
+from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -48,17 +48,15 @@ def stage_span(name: str) -> Iterator[Span]:
     opened = _tracer().start_as_current_span(
         f"context_engine.{name}", record_exception=False, set_status_on_exception=False
     )
-    with opened as span, ExitStack() as ending:
-        ending.push(partial(_mark, span))
-        yield span
+    with opened as span:
+        try:
+            yield span
+        except BaseException as error:
+            from opentelemetry.trace import Status, StatusCode
 
-
-def _mark(span: Span, kind: type[BaseException] | None, *_: object) -> None:
-    from opentelemetry.trace import Status, StatusCode
-
-    if kind is not None:
-        span.set_attribute("error.type", kind.__name__)
-        span.set_status(Status(StatusCode.ERROR))
+            span.set_attribute("error.type", type(error).__name__)
+            span.set_status(Status(StatusCode.ERROR))
+            raise
 
 
 def record_context(context: Any) -> None:

@@ -37,16 +37,13 @@ def _hashable(context):
 
 class Recorder(BaseCallbackHandler):
     def __init__(self):
-        self.starts, self.ends, self.errors, self.custom = [], [], [], []
+        self.starts, self.ends, self.custom = [], [], []
 
     def on_chain_start(self, serialized, inputs, *, run_id, parent_run_id=None, name=None, **kwargs):
         self.starts.append((name, run_id, parent_run_id))
 
     def on_chain_end(self, outputs, *, run_id, **kwargs):
         self.ends.append((run_id, outputs))
-
-    def on_chain_error(self, error, *, run_id, **kwargs):
-        self.errors.append((run_id, error))
 
     def on_custom_event(self, name, data, *, run_id, **kwargs):
         self.custom.append((name, run_id, data))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
     from langchain_context_engine.cli.store import Store
     from langchain_context_engine.trace.context import Context
 
+_NEAR = 5
+"""How many near-missed candidates are shown."""
+
 
 @with_engine_options
 def ask(
@@ -40,8 +42,6 @@ def ask(
     where: Annotated[
         str | None, typer.Option("--where", metavar="JSON", help="A further filter, in Chroma's syntax.")
     ] = None,
-    depth: Annotated[int, typer.Option("--depth", min=0, help="How many links to follow.")] = 0,
-    near: Annotated[int, typer.Option("--near", min=0, help="How many near-missed candidates to show.")] = 5,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the whole trace as JSON, nothing else.")
     ] = False,
@@ -61,7 +61,6 @@ def ask(
         "budget": budget,
         "k": k,
         "template": template,
-        "depth": depth,
     }
     # What an option says goes before what the file says.
     request |= {name: value for name, value in options.file.request.items() if not request.get(name)}
@@ -79,9 +78,9 @@ def ask(
     if context.text:
         output.write_text(context.text)
     else:
-        output.note(_nothing(context))
+        output.note("nothing of it is in the context; look at --budget, --scope, --where and --kind")
     if not text_only:
-        _write_fates(context, near)
+        _write_fates(context, _NEAR)
 
 
 @with_engine_options
@@ -93,7 +92,7 @@ def explain(
     *,
     trace: Annotated[
         str | None,
-        typer.Option("--trace", "-t", help="A trace's id, a file of `ask --json`, or -; else the latest."),
+        typer.Option("--trace", "-t", help="A trace's id, or a file of `ask --json`; else the latest."),
     ] = None,
     other: Annotated[
         str | None,
@@ -137,14 +136,6 @@ def _write_fates(context: Context, near: int) -> None:
     output.write_text(output.figures(context))
 
 
-def _nothing(context: Context) -> str:
-    if context.budget == 0:
-        return "a budget of 0 holds nothing; give a larger --budget"
-    if context.candidates:
-        return "nothing of it is in the context: the table says why of each candidate"
-    return "nothing found: ask in other words, or look at --scope, --where and --kind"
-
-
 def _read_where(where: str | None) -> dict[str, Any]:
     try:
         filters = json.loads(where or "{}")
@@ -156,14 +147,13 @@ def _read_where(where: str | None) -> dict[str, Any]:
 
 
 def _read_trace(trace: str | None, store: Store) -> Context:
-    """Return the trace of a file, of standard input (-), of an id, or the latest."""
+    """Return the trace of a file, of an id, or the latest."""
     from langchain_context_engine.trace.context import Context
 
-    if trace is None or (trace != "-" and not Path(trace).is_file()):
+    if trace is None or not Path(trace).is_file():
         return store.trace(trace)
     try:
-        text = sys.stdin.read() if trace == "-" else Path(trace).read_text(encoding="utf-8")
-        return Context.from_dict(json.loads(text))
+        return Context.from_dict(json.loads(Path(trace).read_text(encoding="utf-8")))
     except (ValueError, OSError) as error:
         raise ConfigError(f"{trace} is no trace that `context-engine ask --json` gave: {error}") from error
 

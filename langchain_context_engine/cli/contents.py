@@ -1,9 +1,7 @@
-"""`context-engine index`, `prepare`, `ls`, `rm` and `journal merge`: filling a store, and what it holds."""
+"""`context-engine index`, `prepare`, `ls` and `rm`: filling a store, and what it holds."""
 
 from __future__ import annotations
 
-import contextlib
-import json
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -16,11 +14,10 @@ from langchain_context_engine.cli import embedders, output
 from langchain_context_engine.cli.options import (
     CollectionsOption,
     EmbeddingsOption,
-    JsonOption,
     StoreOption,
     Texts,
 )
-from langchain_context_engine.cli.process import CommandFailedError, give_back, share_memory
+from langchain_context_engine.cli.process import CommandFailedError
 from langchain_context_engine.cli.store import DEFAULT_STORE, Store, collections_of, store_to_fill
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.metadata import read_pairs
@@ -64,9 +61,6 @@ def index(
     lists_skipped: Annotated[
         bool, typer.Option("--list-skipped", help="Print what is left out, one a line, with its reason.")
     ] = False,
-    is_dry: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be written, and write nothing.")
-    ] = False,
 ) -> None:
     """Fill a store, or bring it up to date; what stands already is not written again.
 
@@ -77,17 +71,14 @@ def index(
         raise ConfigError(f"there is no {path}; give a folder, a git repository or a file")
     from langchain_context_engine import ingest  # before a store is made: its extra may be missing
 
-    share_memory(1)
     home = store_to_fill(store)
     chosen: dict[str, Any] = {
         "metadata": read_pairs("--metadata", metadata),
         "max_file_bytes": int(max_size * _MEGABYTE),
-        "is_dry": is_dry,
     }
     fields = {target: str(field) for target, field in read_pairs("--field", mapping).items()}
     embedder = embedders.embedder(embeddings)
-    filling = contextlib.nullcontext(home.client_for_dry_run()) if is_dry else home.filling(path)
-    with filling as client, output.progress_bar("indexing") as on_progress:
+    with home.filling(path) as client, output.progress_bar("indexing") as on_progress:
         chosen["on_progress"] = on_progress
         if path.is_dir():
             chosen |= {"include": include or (), "exclude": exclude or (), "max_commits": max_commits}
@@ -98,10 +89,9 @@ def index(
             report = ingest.index_jsonl(path, name, client, embedder, fields, delete_missing=True, **chosen)
         else:
             report = ingest.index_file(path, client, embedder, name=name, **chosen)
-        if report.written and not is_dry:
-            give_back()
+        if report.written:
             _read_words(collections_of(client, list(report.collections)), on_progress)
-    _tell(report, home.folder, is_dry=is_dry, lists_skipped=lists_skipped)
+    _tell(report, home.folder, lists_skipped=lists_skipped)
 
 
 def prepare(*, store: StoreOption = DEFAULT_STORE, collection: CollectionsOption = None) -> None:
@@ -112,7 +102,6 @@ def prepare(*, store: StoreOption = DEFAULT_STORE, collection: CollectionsOption
     """
     from langchain_context_engine.search.store_overview import index_state
 
-    share_memory(1)
     found = Store(store).collections(collection)
     with output.progress_bar("reading") as show:
         _read_words(found, show)
@@ -128,7 +117,7 @@ def _read_words(collections: Iterable[Any], show: Callable[..., None]) -> None:
         ChromaSource(each).prepare(progress=partial(show, label=f"words of {each.name}"))
 
 
-def _tell(report: IndexReport, store: Path, *, is_dry: bool, lists_skipped: bool) -> None:
+def _tell(report: IndexReport, store: Path, *, lists_skipped: bool) -> None:
     for entry in report.left_out if lists_skipped else ():
         detail = f" ({entry.detail})" if entry.detail else ""
         output.write_text(output.without_controls(f"{entry.reason}\t{entry.where}{detail}"))
@@ -145,53 +134,39 @@ def _tell(report: IndexReport, store: Path, *, is_dry: bool, lists_skipped: bool
         told = ", ".join(f"{count:,} {each}" for count, each in figures if count)
         output.write_text(f"{name}: {told or 'empty'}")
     written = output.counted(report.written, "record")
-    done = "would be written" if is_dry else "written"
-    output.write_text(f"{written} {done} to {store} in {report.seconds:.1f} s{left_out}")
-    if not is_dry:
-        output.write_text('next: context-engine ask "your question"')
+    output.write_text(f"{written} written to {store} in {report.seconds:.1f} s{left_out}")
+    output.write_text('next: context-engine ask "your question"')
 
 
-_PAGE = 300
-
-
-def ls(*, store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
-    """List the store's collections: records, oldest and newest date, embedder, and what they mirror."""
+def ls(*, store: StoreOption = DEFAULT_STORE) -> None:
+    """List the store's collections: their records, embedder, and the folder that they mirror."""
     home = Store(store)
-    found = [_holding(collection) for collection in collections_of(home.open())]
-    size = sum(path.lstat().st_size for path in home.folder.rglob("*") if path.is_file())
-    if as_json:
-        held = {"store": str(home.folder), "bytes": size, "collections": found}
-        output.write_json(json.dumps(held, indent=2))
-        return
+    found = collections_of(home.open())
     for each in found:
-        dates = f", {each['oldest']} to {each['newest']}" if each["oldest"] else ""
-        head = f"{each['collection']}: {output.counted(each['records'], 'record')}{dates}"
-        by = ", ".join(map(str, filter(None, (each["embedder"] or "unknown embedder", each["dimension"]))))
+        known = embedders.remembered(each)
+        by = ", ".join(map(str, filter(None, (known.model or "unknown embedder", known.dimension))))
+        told = (f"{each.name}: {output.counted(each.count(), 'record')}", by)
+        folder = (each.metadata or {}).get("indexed_folder")
         # A line each: whoever copies a name or a path wants it whole.
-        output.write_text(output.without_controls("\n  ".join(filter(None, (head, by, each["folder"])))))
-    collections = output.counted(len(found), "collection")
-    records = output.counted(sum(each["records"] for each in found), "record")
-    output.write_text(f"{collections}, {records}, {size / 1e6:,.1f} MB in {home.folder}")
+        output.write_text(output.without_controls("\n  ".join((*told, str(folder))[: 3 if folder else 2])))
+    output.write_text(f"{output.counted(len(found), 'collection')} in {home.folder}")
 
 
 def rm(
-    names: Annotated[Texts, typer.Argument(metavar="COLLECTION...", help="What to delete.")] = None,
+    names: Annotated[list[str], typer.Argument(metavar="COLLECTION...", help="What to delete.")],
     *,
     store: StoreOption = DEFAULT_STORE,
-    is_all: Annotated[bool, typer.Option("--all", help="Every collection of the store.")] = False,
     is_sure: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Delete collections; recorded answers stay, and what was indexed can be indexed again."""
     from langchain_context_engine.ingest import delete_collection
 
-    if bool(names) == is_all:
-        raise ConfigError("give the collections to delete, or --all; context-engine ls lists them")
     home = Store(store)
     client = home.open()
-    found = collections_of(client, None if is_all else list(dict.fromkeys(names or ())))
+    found = collections_of(client, list(dict.fromkeys(names)))
     counts = {str(each.name): output.counted(each.count(), "record") for each in found}
-    told = ", ".join(f"{name} ({count})" for name, count in counts.items()) or "nothing"
-    if counts and not is_sure:
+    told = ", ".join(f"{name} ({count})" for name, count in counts.items())
+    if not is_sure:
         question = f"delete {told} from {home.folder}?"
         if not sys.stdin.isatty():  # where nobody can answer nothing is deleted
             raise CommandFailedError(f"{question} Say so with --yes")
@@ -200,22 +175,3 @@ def rm(
     for name in counts:
         delete_collection(client, name)
     output.write_text(f"deleted {told} from {home.folder}")
-
-
-def _holding(collection: Any) -> dict[str, Any]:
-    """Return what a collection holds; dates are days in UTC, "" where no record has one."""
-    from langchain_context_engine.models.clock import read_instant
-
-    count, known = collection.count(), embedders.remembered(collection)
-    pages = (collection.get(include=["metadatas"], limit=_PAGE, offset=at) for at in range(0, count, _PAGE))
-    stated = ((metadata or {}).get("created_at") for page in pages for metadata in page["metadatas"] or ())
-    dates = sorted(filter(None, map(read_instant, stated)))
-    return {
-        "collection": str(collection.name),
-        "records": count,
-        "oldest": dates[0].date().isoformat() if dates else "",
-        "newest": dates[-1].date().isoformat() if dates else "",
-        "embedder": known.model,
-        "dimension": known.dimension,
-        "folder": str((collection.metadata or {}).get("indexed_folder", "")),
-    }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from langchain_context_engine.cli import output
+from langchain_context_engine.cli import embedders, output
 from langchain_context_engine.cli.inspect import DEFAULT_PORT, BrowserOption, PortOption, inspect
 from langchain_context_engine.cli.store import DEFAULT_STORE, Store, here
 
@@ -42,8 +42,7 @@ def demo(
     """
     from langchain_context_engine import demo as bundled
 
-    # Before anything is written: a demo that cannot run leaves nothing behind.
-    bundled.require_demo()
+    embedders.embedder("local")  # Before anything is written: a demo that cannot run leaves nothing behind.
     home = Store(store)
     home.create()
     root = repository or repository_here(here())

@@ -83,8 +83,6 @@ def _store(store: Store, embeddings: str) -> Iterator[Finding]:
     for collection in collections:
         yield from _collection(collection, embeddings)
     yield _sharing(store.chroma_path)
-    if store.journal_path.is_file():
-        yield _journal(store.journal_path)
 
 
 def _collection(collection: Any, embeddings: str) -> Iterator[Finding]:
@@ -104,18 +102,6 @@ def _collection(collection: Any, embeddings: str) -> Iterator[Finding]:
         yield name, f"{told}: {error}", False
     # What is not there yet, or is made anew by the next question, is no fault.
     yield f"index of {collection.name}", str(index_state(collection)), True
-
-
-def _journal(path: Path) -> Finding:
-    """Tell how many answers are recorded, and what could not be."""
-    from langchain_context_engine.journal import Journal
-
-    try:
-        with Journal(path, read_only=True) as journal:
-            missing = f"; {lost:,} could not be kept" if (lost := journal.lost()) else ""
-            return "journal", f"{path}, {output.counted(journal.count(), 'answer')}{missing}", True
-    except ContextEngineError as error:
-        return "journal", str(error), False
 
 
 def _sharing(folder: Path) -> Finding:

@@ -12,7 +12,6 @@ from langchain_context_engine.cli import output
 from langchain_context_engine.cli.options import (
     EngineOptions,
     JournalOption,
-    JsonOption,
     StoreOption,
     Texts,
     with_engine_options,
@@ -20,8 +19,6 @@ from langchain_context_engine.cli.options import (
 from langchain_context_engine.cli.process import CommandFailedError
 from langchain_context_engine.cli.store import DEFAULT_STORE, Store
 from langchain_context_engine.models.metadata import read_pairs
-
-_BUDGETS = (250, 500, 1000, 2000)
 
 
 @with_engine_options
@@ -37,7 +34,6 @@ def evaluate(
     versus: Annotated[
         Texts, typer.Option("--versus", metavar="NAME=VALUE", help="A setting to compare with; repeatable.")
     ] = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Print evidence recall and precision for questions with known answers, at some budgets.
 
@@ -48,16 +44,13 @@ def evaluate(
 
     asked = evaluation.load_questions(questions)
     engines = [options.engine(records=False, is_asked_by_others=True)]
-    chosen = tuple(dict.fromkeys(budgets or _BUDGETS))
+    chosen = tuple(dict.fromkeys(budgets or evaluation.BUDGETS))
     if versus:
         engines.append(engines[0].with_settings(**read_pairs("--versus", versus)))
     reports = []
     for number, engine in enumerate(engines, 1):
         with output.progress_bar(f"asking with setting {number}") as on_progress:
             reports.append(evaluation.evaluate(engine, asked, budgets=chosen, progress=on_progress))
-    if as_json:
-        output.write_json(json.dumps([report.to_dict() for report in reports], ensure_ascii=False))
-        return
     for report in reports:
         output.write_text(f"{report.table()}\n")
     for budget in chosen if versus else ():
@@ -73,12 +66,6 @@ def tune(
     *,
     store: StoreOption = DEFAULT_STORE,
     journal: JournalOption = None,
-    metric: Annotated[str, typer.Option("--metric", "-m", help="ndcg or recall, of the first ten.")] = "ndcg",
-    signals: Annotated[
-        Texts, typer.Option("--signal", metavar="NAME", help="Weigh only these; repeatable.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Deals the questions into folds.")] = 0,
-    as_json: JsonOption = False,
 ) -> None:
     """Learn weights from judged questions, and say whether they are better on questions held out.
 
@@ -94,16 +81,13 @@ def tune(
             f"there is no journal {path}; judge recorded answers first: context-engine inspect"
         )
     with Journal(path, read_only=True) as recorded:
-        tuning = suggest(recorded, metric=metric, signals=signals, seed=seed)
-    if as_json:
-        output.write_json(json.dumps(tuning.to_dict(), ensure_ascii=False))
-    elif tuning.gain is not None:
-        output.write_text(tuning.table())
+        tuning = suggest(recorded)
     if not tuning.is_worth_it:
         raise CommandFailedError(tuning.reason)
-    if not as_json:
-        weights = dict(tuning.learned)
-        output.write_text(
-            f"\n{tuning.reason}"
-            f"\n\nengine = engine.with_settings(weights={weights!r})\n{json.dumps({'weights': weights})}"
-        )
+    weights, now = dict(tuning.learned), tuning.present or {"relevance": 1.0}
+    for name in sorted({*weights, *now}, key=lambda name: -weights.get(name, 0.0)):
+        output.write_text(f"{name}: {now.get(name, 0.0):.2f} → {weights.get(name, 0.0):.2f}")
+    output.write_text(
+        f"\n{tuning.reason}"
+        f"\n\nengine = engine.with_settings(weights={weights!r})\n{json.dumps({'weights': weights})}"
+    )

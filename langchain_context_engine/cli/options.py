@@ -48,7 +48,6 @@ RecordsOption = Annotated[
 JournalOption = Annotated[
     Path | None, typer.Option("--journal", "-j", help="A journal of your application; else the store's.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")]
 
 
 @dataclass(frozen=True, kw_only=True)

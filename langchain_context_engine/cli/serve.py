@@ -22,7 +22,7 @@ from langchain_context_engine.cli.options import (
     ScopeOption,
     with_engine_options,
 )
-from langchain_context_engine.cli.process import CommandFailedError, require, share_memory
+from langchain_context_engine.cli.process import CommandFailedError, require
 from langchain_context_engine.errors import UnknownNameError
 from langchain_context_engine.models.metadata import read_pairs
 
@@ -62,8 +62,6 @@ def serve(
     design: Annotated[
         str, typer.Option("--design", help="What answers: engine, or the design prime.")
     ] = ENGINE,
-    messages: Annotated[str, typer.Option("--messages", help="prime: collection of messages.")] = "messages",
-    references: Annotated[str, typer.Option("--references", help="prime: of references.")] = "references",
     records: RecordsOption = True,
 ) -> None:
     """Answer POST /build and POST /feedback. Ctrl-C ends it.
@@ -75,14 +73,14 @@ def serve(
     clients as for one); with --workers several do, with the journal in common: two cores, twice the answers.
 
     With --design prime the collections are files, found by words and without vectors; threads, references
-    and feedback count. Two collections by the names of --messages and --references are no files.
+    and feedback count. The collections `messages` and `references` are no files.
     """
     require("fastapi", "uvicorn")
     from langchain_context_engine.serving.server import require_token_beyond_this_machine, run
 
     require_token_beyond_this_machine(host, _tokens())  # before the port: on which it does not depend
-    told: dict[str, Any] = {"host": host, "scope": read_pairs("--scope", scope), "records": records}
-    told |= {"design": design, "of_threads": (messages, references)}
+    told: dict[str, Any] = {"host": host, "scope": read_pairs("--scope", scope)}
+    told |= {"design": design, "records": records}
     app = _application(options, **told)  # here too, so that what is wrong is said once and at once
     require_free(host, port, "the server")
     output.note(f"answering at http://{f'[{host}]' if ':' in host else host}:{port}; Ctrl-C ends it")
@@ -103,15 +101,12 @@ def worker() -> FastAPI:
 def _application(options: EngineOptions, *, host: str, scope: dict[str, Any], **chosen: Any) -> FastAPI:
     from langchain_context_engine.serving.server import LOOPBACK_HOSTS, create_app
 
-    share_memory()
     service = _service(options, "user_id" in scope, **chosen)
     allowed = LOOPBACK_HOSTS if host in LOOPBACK_HOSTS else None
     return create_app(service, scope=scope, tokens=_tokens(), allowed_hosts=allowed)
 
 
-def _service(
-    options: EngineOptions, has_users: bool, *, design: str, of_threads: Sequence[str], records: bool
-) -> PrimeContextService:
+def _service(options: EngineOptions, has_users: bool, *, design: str, records: bool) -> PrimeContextService:
     """Return what answers: the engine, or the prime-context design over files and what belongs to threads."""
     from langchain_context_engine.designs.prime import PrimeContextService, PrimeSettings
 
@@ -120,15 +115,11 @@ def _service(
     if design != PRIME:
         raise UnknownNameError("design to serve", design, (ENGINE, PRIME))
     found = {collection.name: collection for collection in options.home.collections()}
-    threads = [found.pop(name, None) for name in of_threads]
+    threads = [found.pop(name, None) for name in ("messages", "references")]
     for name in options.collections or ():
         if name not in found:
             raise UnknownNameError("collection of files", name, found)
     files = [found[name] for name in options.collections or found]
-    if not files:
-        raise CommandFailedError(
-            "the store holds no collection of files; fill it with: context-engine index PATH"
-        )
     # Whose a record is counts where the server says whose may be seen.
     settings = PrimeSettings(user_key="user_id" if has_users else "")
     given = options.given(records=records, is_asked_by_others=True)
@@ -180,7 +171,6 @@ def mcp(
     require("mcp")
     from langchain_context_engine.serving.mcp_server import serve_mcp
 
-    share_memory()
     engine = options.engine(records=records, is_asked_by_others=True)
     try:
         serve_mcp(engine, scope=read_pairs("--scope", scope), budget=budget)

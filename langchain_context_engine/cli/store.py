@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import hashlib
 import os
-import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -67,12 +65,9 @@ class Store:
     def filling(self, path: Path) -> Iterator[ClientAPI]:
         """Lend a client to index a folder or file by, and mark the store as unfinished meanwhile.
 
-        The mark stays where the run is killed or interrupted. One that is refused leaves nothing: no
-        mark, no empty collection, no new store.
+        The mark stays where the run is killed or interrupted; one that is refused leaves none of its own.
         """
-        made = None if self.exists else self.chroma_path if self.folder.exists() else self.folder
         client = self.create()
-        before = {str(each.name) for each in client.list_collections()}
         whole = str(path.absolute())
         mark = self.folder / f"{_UNFINISHED}{hashlib.blake2b(os.fsencode(whole), digest_size=6).hexdigest()}"
         was_marked = mark.exists()
@@ -82,12 +77,6 @@ class Store:
         except ContextEngineError:
             if not was_marked:
                 mark.unlink(missing_ok=True)
-            for each in collections_of(client):
-                if each.name not in before and not each.count():
-                    client.delete_collection(each.name)
-            if made is not None:
-                client.clear_system_cache()  # of what is deleted here
-                shutil.rmtree(made, ignore_errors=True)
             raise
         except KeyboardInterrupt as error:
             count = sum(each.count() for each in collections_of(client))
@@ -109,12 +98,6 @@ class Store:
             told = disk_trouble(error) or error.strerror
             raise CommandFailedError(f"store {self.folder} cannot be written: {told}") from error
         return self._client()
-
-    def client_for_dry_run(self) -> ClientAPI:
-        """Return a client that a dry run reads by: of an empty store in memory where there is none."""
-        import chromadb
-
-        return self._client() if self.exists else chromadb.EphemeralClient()
 
     def open(self) -> ClientAPI:
         """Return a client of a store that exists."""
@@ -181,7 +164,7 @@ class Store:
         return engine
 
     def trace(self, trace_id: str | None = None) -> Context:
-        """Return a recorded context: that of an id or of its beginning, or the latest."""
+        """Return a recorded context: that of an id, or the latest."""
         from langchain_context_engine.journal import Journal
 
         if not self.journal_path.is_file():
@@ -189,14 +172,10 @@ class Store:
                 f"nothing is recorded in {self.folder}; ask first: context-engine ask QUESTION"
             )
         with Journal(self.journal_path, read_only=True) as journal:
-            ids = [row.id for row in journal.traces(limit=1 if trace_id is None else 100_000)]
-            matching = [found for found in ids if found.startswith(trace_id or "")]
-            if len(matching) == 1:
-                return journal.trace(matching[0])
-        if not ids:
-            raise CommandFailedError(f"the journal {self.journal_path} is empty")
-        problem = "several traces begin with" if matching else "no trace has the id"
-        raise CommandFailedError(f"{problem} {trace_id!r}")
+            latest = [row.id for row in journal.traces(limit=1)]
+            if not latest:
+                raise CommandFailedError(f"the journal {self.journal_path} is empty")
+            return journal.trace(trace_id or latest[0])
 
     def _client(self) -> ClientAPI:
         import chromadb
@@ -209,10 +188,6 @@ class Store:
         except (ChromaError, sqlite3.Error, LookupError, OSError, RuntimeError, ValueError) as error:
             # Whatever is raised here, from Rust or SQLite, it is the folder that cannot be opened.
             raise CommandFailedError(f"Chroma cannot open {self.chroma_path}: {self._why(error)}") from error
-        finally:
-            if not gc.isenabled():  # in a process of a command: what is loaded by now stays to its end
-                gc.freeze()
-                gc.enable()
 
     def _why(self, error: Exception) -> str:
         told = disk_trouble(error, self.folder)

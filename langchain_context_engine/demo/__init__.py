@@ -90,13 +90,6 @@ class Demo(NamedTuple):
     unchanged: int
 
 
-def require_demo() -> None:
-    """Refuse where the demo cannot run: the extra `local` is missing."""
-    from langchain_context_engine.embeddings.local import LocalEmbeddings
-
-    LocalEmbeddings()
-
-
 def load_demo(
     directory: str | Path, repository: str | Path | None = None, on_progress: OnProgress | None = None
 ) -> Demo:

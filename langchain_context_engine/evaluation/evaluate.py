@@ -12,12 +12,12 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ValidationError, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StrictStr, ValidationError
 
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.evaluation.metrics import (
@@ -41,46 +41,41 @@ BUDGETS = (250, 500, 1000, 2000)
 Answer = Callable[..., Context | str]
 """What is evaluated: called with the question's text, `budget` and the question's fields."""
 
+_K = 10
 _REQUEST_FIELDS = frozenset(f.name for f in dataclasses.fields(ContextRequest)) - {"query", "budget"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(BaseModel):
     """One question and what its context must contain.
 
     Attributes:
         id: Unique among the questions.
         query: The question.
         gold: Ids of the records that answer it.
-        contents: Texts of gold records, where they are known; the others are looked up.
-        texts: Whole texts that answer it, each a piece of gold.
         spans: Exact pieces of text that answer it. Where there are spans, they alone are the
             evidence; `gold` is then used for the ranking only.
         equivalents: Id of a gold record → ids of others that say the same.
-        category: For figures by category.
         fields: Further fields of the request: scope, where, kinds, sources, until, now, …
-        is_unanswerable: Nothing answers it; it is left out of recall.
     """
 
+    model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True)
+
     id: str
-    query: str
+    query: StrictStr
     gold: tuple[str, ...] = ()
-    contents: Mapping[str, str] = field(default_factory=dict)
-    texts: tuple[str, ...] = ()
-    spans: tuple[str, ...] = ()
-    equivalents: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    category: str = ""
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    is_unanswerable: bool = False
+    spans: tuple[str, ...] = Field((), validation_alias=AliasChoices("gold_spans", "spans"))
+    equivalents: dict[str, tuple[str, ...]] = Field(
+        {}, validation_alias=AliasChoices("gold_equivalents", "equivalents")
+    )
+    fields: dict[str, Any] = {}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], number: int = 1) -> Question:
         """Read one line of a question file.
 
-        Known are `query`; `id` (by default its number); `gold`, a list of ids or of objects with an
-        `id`, a `text` or both; `gold_texts`; `gold_spans`; `gold_equivalents`; `category`;
-        `unanswerable`; `as_of`, which sets `until` and `now`; and the fields of a request (`scope`,
-        `where`, `kinds`, `sources`, …). Other names are left alone.
+        Known are `query`; `id` (by default its number); `gold`, a list of ids; `gold_spans`;
+        `gold_equivalents`; and the fields of a request (`scope`, `where`, `kinds`, `sources`, …). Other
+        names are left alone.
 
         Raises:
             ConfigError: There is no query, or a field is of another type.
@@ -90,54 +85,14 @@ class Question:
             >>> question.id, question.spans
             ('1', ('Ann signs',))
         """
+        if not isinstance(data, Mapping):
+            raise ConfigError(f"question {number} is none: it is {type(data).__name__}, not an object")
+        fields = {name: data[name] for name in _REQUEST_FIELDS & set(data)}
         try:
-            told = {n: v for n, v in data.items() if v is not None} if isinstance(data, Mapping) else data
-            line = _Line.model_validate(told)
+            return cls.model_validate({"id": number, **data, "fields": fields})
         except ValidationError as error:
             problem = as_config_error(error.errors(include_url=False))
             raise ConfigError(f"question {number} is none: {problem}") from None
-        records = [record for record in line.gold if record.id is not None]
-        fields = {name: data[name] for name in _REQUEST_FIELDS & set(data)}
-        if line.as_of:
-            fields = {"until": line.as_of, "now": line.as_of, **fields}
-        return cls(
-            id=str(number if line.id is None else line.id),
-            query=line.query,
-            gold=tuple(str(record.id) for record in records),
-            contents={str(record.id): record.text for record in records if record.text},
-            texts=(*(record.text or "" for record in line.gold if record.id is None), *line.gold_texts),
-            spans=tuple(line.gold_spans),
-            equivalents={name: tuple(map(str, ids)) for name, ids in line.gold_equivalents.items()},
-            category=line.category,
-            fields=fields,
-            is_unanswerable=line.unanswerable,
-        )
-
-
-class _Record(BaseModel):
-    id: str | int | None = None
-    text: str | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_id(cls, value: Any) -> Any:
-        if isinstance(value, (str, int)):
-            return {"id": value}
-        if isinstance(value, Mapping) and (value.get("id") is not None or value.get("text")):
-            return value
-        raise ValueError("gold must be ids, or objects with an id or a text")
-
-
-class _Line(BaseModel):
-    query: str
-    id: str | int | None = None
-    gold: list[_Record] = []
-    gold_texts: list[str] = []
-    gold_spans: list[str] = []
-    gold_equivalents: dict[str, list[str | int]] = {}
-    category: str = ""
-    unanswerable: bool = False
-    as_of: Any = None
 
 
 def load_questions(path: str | os.PathLike[str]) -> list[Question]:
@@ -176,19 +131,16 @@ def _questions(lines: Sequence[str], path: str | os.PathLike[str]) -> Iterable[Q
 class Outcome:
     """One question at one budget.
 
-    `recall` and `precision` (the share of the text's words that are evidence) are 0–1, None for a question
-    without an answer. `is_violation`: the text has more tokens than the budget; `is_cut`: something was left
-    out for room, so that the budget could be used up.
+    `recall` and `precision` (the share of the text's words that are evidence) are 0–1. `is_cut`: something
+    was left out for room, so that the budget could be used up.
     """
 
     question: str
-    category: str
     budget: int
-    recall: float | None
-    precision: float | None
+    recall: float
+    precision: float
     tokens: int
     milliseconds: float
-    is_violation: bool
     is_cut: bool
 
 
@@ -197,7 +149,6 @@ class Ranking:
     """How one question's candidates were ranked, before any was packed."""
 
     question: str
-    category: str
     ndcg: float
     recall: float
 
@@ -207,89 +158,62 @@ class Report:
     """The outcomes of an evaluation, in the order of the questions, and their means.
 
     `outcomes` has one for each question and budget, `rankings` one for each question whose gold records are
-    known by id; `k` is how many places of a ranking counted.
+    known by id.
     """
 
     outcomes: tuple[Outcome, ...]
     rankings: tuple[Ranking, ...] = ()
-    k: int = 10
 
     @property
     def budgets(self) -> tuple[int, ...]:
         """The budgets, in the order given."""
         return tuple(dict.fromkeys(outcome.budget for outcome in self.outcomes))
 
-    @property
-    def categories(self) -> tuple[str, ...]:
-        """The categories, sorted; without the empty one."""
-        return tuple(sorted({outcome.category for outcome in self.outcomes} - {""}))
-
-    def recall(self, budget: int, category: str | None = None) -> float:
-        """Return the mean evidence recall at a budget; NaN where no question counts."""
-        return mean(o.recall for o in self._of(budget, category) if o.recall is not None)
+    def recall(self, budget: int) -> float:
+        """Return the mean evidence recall at a budget; NaN where no question was asked at it."""
+        return mean(self.scores(budget).values())
 
     def scores(self, budget: int) -> dict[str, float]:
-        """Return question → evidence recall at a budget, unanswerable ones left out."""
-        return {o.question: o.recall for o in self._of(budget) if o.recall is not None}
+        """Return question → evidence recall at a budget."""
+        return {o.question: o.recall for o in self.outcomes if o.budget == budget}
 
-    def figures(self, budget: int, category: str | None = None) -> dict[str, float]:
+    def figures(self, budget: int) -> dict[str, float]:
         """Return the figures at a budget: what the table shows.
 
         `utilisation` is the mean share of the budget that was used, over the contexts for which
-        something was left out; NaN where there is none. Times are in milliseconds.
+        something was left out; NaN where there is none. Times are in milliseconds; `violations` counts the
+        texts of more tokens than the budget.
         """
-        chosen = self._of(budget, category)
+        chosen = [o for o in self.outcomes if o.budget == budget]
         times = [o.milliseconds for o in chosen] or [math.nan]
         p50, p95 = np.percentile(times, [50, 95], method="inverted_cdf")
         return {
             "questions": len(chosen),
-            "recall": self.recall(budget, category),
-            "precision": mean(o.precision for o in chosen if o.precision is not None),
-            "utilisation": mean(o.tokens / o.budget for o in chosen if o.is_cut and o.budget),
+            "recall": self.recall(budget),
+            "precision": mean(o.precision for o in chosen),
+            "utilisation": mean(o.tokens / o.budget for o in chosen if o.is_cut),
             "tokens": mean(o.tokens for o in chosen),
             "milliseconds": float(p50),
             "milliseconds_p95": float(p95),
-            "violations": sum(o.is_violation for o in chosen),
+            "violations": sum(o.tokens > o.budget for o in chosen),
         }
 
-    def ranking(self, category: str | None = None) -> dict[str, float]:
-        """Return mean nDCG and recall of the rankings' first k; NaN where there are none."""
-        chosen = [r for r in self.rankings if category in (None, r.category)]
-        return {"ndcg": mean(r.ndcg for r in chosen), "recall": mean(r.recall for r in chosen)}
+    def ranking(self) -> dict[str, float]:
+        """Return mean nDCG and recall of the rankings' first ten; NaN where there are none."""
+        return {
+            "ndcg": mean(r.ndcg for r in self.rankings),
+            "recall": mean(r.recall for r in self.rankings),
+        }
 
     def table(self) -> str:
-        """Return the figures as two Markdown tables, 80 columns wide: by budget, and recall by category."""
-        budgets = [str(budget) for budget in self.budgets]
+        """Return the figures by budget as a Markdown table, and a line on the rankings."""
         rows = [
             [str(b), *(_decimals(self.figures(b)[name], places) for name, (_, places) in _COLUMNS.items())]
             for b in self.budgets
         ]
-        text = markdown_table(["budget", *(heading for heading, _ in _COLUMNS.values())], rows)
-        groups: list[tuple[str, str | None]] = [("all", None), *((c, c) for c in self.categories)]
-        lines = []
-        for title, category in groups:
-            recalls = [_decimals(self.recall(b, category), 3) for b in self.budgets]
-            ranks = [_decimals(value, 3) for value in self.ranking(category).values()]
-            count = sum(o.recall is not None for o in self._of(self.budgets[0], category))
-            lines.append([title, str(count), *recalls, *ranks])
-        second = markdown_table(["recall at", "asked", *budgets, f"nDCG@{self.k}", f"recall@{self.k}"], lines)
-        return f"{text}\n\n{second}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON-ready data; what is not a number is None."""
-        return {
-            "k": self.k,
-            "budgets": {str(b): _plain(self.figures(b)) for b in self.budgets},
-            "categories": {
-                c: {str(b): _plain(self.figures(b, c)) for b in self.budgets} for c in self.categories
-            },
-            "ranking": _plain(self.ranking()),
-            "outcomes": [dataclasses.asdict(outcome) for outcome in self.outcomes],
-            "rankings": [dataclasses.asdict(ranking) for ranking in self.rankings],
-        }
-
-    def _of(self, budget: int, category: str | None = None) -> list[Outcome]:
-        return [o for o in self.outcomes if o.budget == budget and category in (None, o.category)]
+        text = _markdown_table([["budget", *(heading for heading, _ in _COLUMNS.values())], *rows])
+        found = ", ".join(f"{name}@{_K} {_decimals(value, 3)}" for name, value in self.ranking().items())
+        return f"{text}\n\nranking, before any is packed: {found}"
 
 
 def compare(first: Report, second: Report, budget: int) -> Interval:
@@ -298,12 +222,12 @@ def compare(first: Report, second: Report, budget: int) -> Interval:
     The questions that both reports have are paired.
 
     Raises:
-        ConfigError: They share no answerable question at that budget.
+        ConfigError: They share no question at that budget.
     """
     before, after = first.scores(budget), second.scores(budget)
     shared = [question for question in before if question in after]
     if not shared:
-        raise ConfigError(f"the reports share no answerable question at {budget} tokens")
+        raise ConfigError(f"the reports share no question at {budget} tokens")
     return paired_bootstrap([before[q] for q in shared], [after[q] for q in shared])
 
 
@@ -319,10 +243,9 @@ def _decimals(value: float, places: int) -> str:
     return "–" if math.isnan(value) else f"{value:.{places}f}"
 
 
-def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def _markdown_table(rows: Sequence[Sequence[str]]) -> str:
     """Return a table in Markdown that reads well as it is; all columns but the first are numbers."""
-    rows = [heads, *rows]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = [
         "| " + " | ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) + " |"
         for row in rows
@@ -331,17 +254,12 @@ def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([lines[0], f"| {rule} |", *lines[1:]])
 
 
-def _plain(figures: dict[str, float]) -> dict[str, float | None]:
-    return {name: None if math.isnan(value) else value for name, value in figures.items()}
-
-
 def evaluate(
     subject: Any,
     questions: Iterable[Question],
     *,
     budgets: Sequence[int] = BUDGETS,
     texts: Mapping[str, str] | None = None,
-    k: int = 10,
     count: Callable[[str], int] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
@@ -356,7 +274,6 @@ def evaluate(
         questions: What to ask.
         budgets: In tokens.
         texts: Id → text of gold records; those not given are looked up in the engine's sources.
-        k: Places of the ranking that count; 0 leaves rankings out. Only engines have rankings.
         count: Counts the tokens of every answer. By default a context's own figure holds, and the
             `auto` tokenizer counts strings.
         progress: Called with the questions done and their number.
@@ -382,49 +299,42 @@ def evaluate(
     for number, question in enumerate(asked, start=1):
         evidence = evidence_of(question, subject, texts)
         outcomes += [_outcome(answer, question, evidence, budget, count) for budget in budgets]
-        if k and question.gold and not question.is_unanswerable and hasattr(subject, "search"):
-            rankings.append(_ranking(subject.search(question.query, **question.fields), question, k))
+        if question.gold and hasattr(subject, "search"):
+            rankings.append(_ranking(subject.search(question.query, **question.fields), question))
         if progress is not None:
             progress(number, len(asked))
-    return Report(outcomes=tuple(outcomes), rankings=tuple(rankings), k=k)
+    return Report(outcomes=tuple(outcomes), rankings=tuple(rankings))
 
 
 def evidence_of(
     question: Question, subject: object = None, texts: Mapping[str, str] | None = None
-) -> Evidence | None:
-    """Return what a question's context must contain, or None where nothing answers it.
+) -> Evidence:
+    """Return what a question's context must contain: the spans, where there are any; else the gold records.
 
-    The spans, where there are any; else the texts, and those of the gold records, each with its
-    equivalents.
+    A gold record counts as any of its equivalents does.
 
     Raises:
         ConfigError: The question has no gold, or a gold record's text is not known.
     """
-    if question.is_unanswerable:
-        return None
     if question.spans:
         return Evidence.of([span] for span in question.spans)
-    if not (question.gold or question.texts):
-        raise ConfigError(
-            f"question {question.id} has no gold: give gold, gold_texts, gold_spans or unanswerable"
-        )
+    if not question.gold:
+        raise ConfigError(f"question {question.id} has no gold: give gold or gold_spans")
     wanted = [[gold, *question.equivalents.get(gold, ())] for gold in question.gold]
     known = _contents(question, {i for ids in wanted for i in ids}, subject, texts or {})
     missing = [ids[0] for ids in wanted if not any(i in known for i in ids)]
     if missing:
         raise ConfigError(
             f"the text of gold record {missing[0]!r} of question {question.id} is not known: no source "
-            "has it in the question's scope; give it in the question, or as texts"
+            "has it in the question's scope; give it as texts"
         )
-    records = [[text for i in ids for text in known.get(i, ())] for ids in wanted]
-    return Evidence.of([*records, *([text] for text in question.texts)])
+    return Evidence.of([text for i in ids for text in known.get(i, ())] for ids in wanted)
 
 
 def _contents(
     question: Question, ids: set[str], subject: object, texts: Mapping[str, str]
 ) -> dict[str, list[str]]:
-    given = {**texts, **question.contents}
-    known = {i: [given[i]] for i in ids if i in given}
+    known = {i: [texts[i]] for i in ids if i in texts}
     missing = sorted(ids - set(known))
     if missing:
         request = ContextRequest(query=question.query, **{"limit": len(missing), **question.fields})
@@ -437,7 +347,7 @@ def _contents(
 def _outcome(
     answer: Answer,
     question: Question,
-    evidence: Evidence | None,
+    evidence: Evidence,
     budget: int,
     count: Callable[[str], int] | None,
 ) -> Outcome:
@@ -449,25 +359,23 @@ def _outcome(
         tokens = given.tokens if isinstance(given, Context) else resolve_tokenizer("auto")(text)
     else:
         tokens = count(text)
-    score = score_evidence(text, evidence) if evidence else None
+    score = score_evidence(text, evidence)
     return Outcome(
         question=question.id,
-        category=question.category,
         budget=budget,
-        recall=score.recall if score else None,
-        precision=score.precision if score else None,
+        recall=score.recall,
+        precision=score.precision,
         tokens=tokens,
         milliseconds=milliseconds,
-        is_violation=tokens > budget,
         is_cut=given.is_truncated if isinstance(given, Context) else True,
     )
 
 
-def _ranking(ranked: Sequence[Ranked], question: Question, k: int) -> Ranking:
+def _ranking(ranked: Sequence[Ranked], question: Question) -> Ranking:
     golds = {gold: {gold, *question.equivalents.get(gold, ())} for gold in question.gold}
     found: set[str] = set()
     grades = []
-    for item in ranked[:k]:
+    for item in ranked[:_K]:
         # A survivor stands for its duplicates; what was found already is no second gain.
         ids = {item.candidate.id, *(key[1] for key in item.also_in)}
         new = {gold for gold, says in golds.items() if says & ids} - found
@@ -475,7 +383,6 @@ def _ranking(ranked: Sequence[Ranked], question: Question, k: int) -> Ranking:
         grades.append(1.0 if new else 0.0)
     return Ranking(
         question=question.id,
-        category=question.category,
-        ndcg=ndcg(grades, [1.0] * len(golds), k),
+        ndcg=ndcg(grades, [1.0] * len(golds), _K),
         recall=len(found) / len(golds),
     )

@@ -13,16 +13,13 @@ from langchain_context_engine.models.types import Candidate, Key
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.explain import rows
 from langchain_context_engine.trace.labels import label_of, meant
-from langchain_context_engine.trace.what_if import budget_that_admits, what_would_it_take
+from langchain_context_engine.trace.what_if import what_would_it_take
 
 if TYPE_CHECKING:
     from langchain_context_engine.engine import ContextEngine
 
 DEEPEST = 10_000
 """How far down its source's order a record is looked for."""
-
-_TRIED_UP_TO = 400
-"""Candidates up to which each setting is tried, of more the budget alone: each of 180 packs them all."""
 
 _FILTERS = ("where", "kinds", "since", "until", "min_confidence", "conversation_id")
 
@@ -118,9 +115,8 @@ def _told(
     if any(passage.key == key for passage in deeper.passages):
         admits = [f"limit {rank}"]
     else:
-        is_few = len(deeper.candidates) <= _TRIED_UP_TO
-        further = what_would_it_take(deeper, key) if is_few else [budget_that_admits(deeper, key)]
-        admits = [f"limit {rank}, and {change.sentence}" for change in further if change]
+        further = what_would_it_take(deeper, key)
+        admits = [f"limit {rank}, and {change.sentence}" for change in further]
     offered_at = f"offered at limit {rank}, where {fate.label} is {fate.sentence}"
     return replace(item, reason=f"{told}; {offered_at}", changes=tuple(admits))
 

@@ -72,7 +72,7 @@ class ContextGolden:
 
         __tracebackhide__ = True
         asked = load_questions(questions) if isinstance(questions, (str, os.PathLike)) else list(questions)
-        report = evaluate(engine, asked, budgets=[budget], k=0)
+        report = evaluate(engine, asked, budgets=[budget])
         recall = report.recall(budget)
         if not recall >= at_least:
             worst = sorted(report.scores(budget).items(), key=lambda item: (item[1], item[0]))[:_WORST]

@@ -6,24 +6,22 @@ worse as often as better, so fewer are refused; and of weights that are as good,
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median_low
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from langchain_context_engine.config import EngineConfig, Registry
+from langchain_context_engine.config import EngineConfig
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.evaluation.evaluate import markdown_table
 from langchain_context_engine.evaluation.metrics import Interval, ndcg, paired_bootstrap
-from langchain_context_engine.evaluation.quality import RELEVANT_FROM, K
+from langchain_context_engine.evaluation.quality import K
 from langchain_context_engine.journal.values import HIGHEST_GRADE, Judgment, check_grade
 from langchain_context_engine.models.types import Key
 from langchain_context_engine.pipeline.rank import rank
@@ -38,7 +36,7 @@ MIN_QUERIES = 50
 """Judged questions that are needed by default."""
 
 SIGNALS_TRIED = ("relevance", "recency", "confidence", "importance", "keyword", "usage")
-"""Signals that are tried by default, beside those that weigh something now and the engine's own."""
+"""Signals that are tried, beside those that weigh something now and the engine's own."""
 
 Judgments = Mapping[str, Mapping[Key, int]]
 """Question → candidate → grade."""
@@ -64,26 +62,6 @@ _RANKING_SETTINGS = (
 )  # fmt: skip
 
 
-def _recall(grades: Sequence[int], ideal: Sequence[int]) -> float:
-    found, most = (sum(grade >= RELEVANT_FROM for grade in each) for each in (grades[:K], ideal))
-    return found / min(most, K) if most else 0.0
-
-
-class Metric(NamedTuple):
-    """How good a ranking's first ten are, 0–1, of the most that ten could; grades from `least` on count."""
-
-    label: str
-    score: Callable[[Sequence[int], Sequence[int]], float]
-    least: int
-
-
-METRICS: Mapping[str, Metric] = {
-    "ndcg": Metric(f"nDCG@{K}", lambda grades, ideal: ndcg(grades, ideal, K), 1),
-    "recall": Metric(f"recall@{K}", _recall, RELEVANT_FROM),
-}
-"""What can be tuned for, by name: of a ranking's grades, where those of `ideal` could stand in it."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
     """What was learned, and whether to take it.
@@ -92,59 +70,27 @@ class Tuning:
         present: The weights now, summing to 1; None: the default ones.
         learned: The weights learned from all judged questions; the present ones where nothing else
             is better by more than one standard error.
-        metric: Name of the metric, as in the table.
         before: Mean of the metric under the present weights, 0–1; NaN without a judged question.
         after: Mean on questions held out while learning; equal to `before` where nothing was learned.
         gain: `after` less `before` with its 99 % interval; None where nothing was learned.
         queries: Judged questions it rests on.
         is_worth_it: The gain is beyond chance.
         reason: Why, in one sentence.
+        metric: Name of the metric.
     """
 
     present: Mapping[str, float] | None
     learned: Mapping[str, float]
-    metric: str
     before: float
     after: float
     gain: Interval | None
     queries: int
     is_worth_it: bool
     reason: str
-
-    @property
-    def weights(self) -> Mapping[str, float] | None:
-        """The weights to use: the learned ones where they are worth it, else the present ones."""
-        return self.learned if self.is_worth_it else self.present
-
-    def table(self) -> str:
-        """Return the change as two Markdown tables: the weights, and what they do to the metric."""
-        now = self.present or _DEFAULT_WEIGHTS
-        names = sorted({*now, *self.learned}, key=lambda name: (-self.learned.get(name, 0.0), name))
-        weights = [[n, f"{now.get(n, 0.0):.2f}", f"{self.learned.get(n, 0.0):.2f}"] for n in names]
-        figures = ["–" if math.isnan(self.before) else f"{self.before:.3f}", "–", "–", "–"]
-        if self.gain is not None:
-            interval = f"{self.gain.low:+.3f} to {self.gain.high:+.3f}"
-            figures[1:] = [f"{self.after:.3f}", f"{self.gain.difference:+.3f}", interval]
-        heads = [self.metric, "now", "held out", "gain", "99 % interval"]
-        first = markdown_table(["signal", "now", "learned"], weights)
-        return f"{first}\n\n{markdown_table(heads, [[f'{self.queries} questions', *figures]])}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON-ready data; what is not a number is None."""
-        data = {"weights": self.weights, **dataclasses.asdict(self)}
-        return data | ({"before": None, "after": None} if math.isnan(self.before) else {})
+    metric: str = f"nDCG@{K}"
 
 
-def tune(
-    traces: Iterable[Context],
-    judgments: Judgments | Iterable[Judgment],
-    *,
-    signals: Sequence[str] | None = None,
-    metric: str = "ndcg",
-    seed: int = 0,
-    min_queries: int = MIN_QUERIES,
-    engine: Any = None,
-) -> Tuning:
+def tune(traces: Iterable[Context], judgments: Judgments, *, min_queries: int = MIN_QUERIES) -> Tuning:
     """Return weights learned from judgments, and whether they are better than the present ones.
 
     Pure: the stored candidates are ranked again, by the functions that answered. The judged questions
@@ -155,50 +101,44 @@ def tune(
 
     Args:
         traces: Contexts, or traces read back; those without settings cannot be ranked again.
-        judgments: What `Journal.judgments` gives, or question → candidate → grade, 0–3.
-        signals: Names of signals to weigh; by default `SIGNALS_TRIED`, the engine's own and those that
-            weigh something now. One that does not vary within any question is left out.
-        metric: `ndcg` or `recall`, of the first ten; for `recall`, grades 2 and 3 are to be found.
-        seed: The same seed gives the same tuning.
+        judgments: Question → candidate → grade, 0–3: what `agreed_grades` makes of a journal's judgments.
         min_queries: With fewer judged questions nothing is learned.
-        engine: Where parts that were given as functions come from.
 
     Raises:
-        ConfigError: A name is unknown, or a part of a trace was a function and `engine` has it not.
+        ConfigError: A part of a trace was given as a function.
 
     Example:
         >>> tune([], []).reason
         'only 0 judged questions have something to find, and 50 are needed: fewer mislead; judge more'
     """
-    measure = Registry("metric", METRICS)[metric]
-    judged = judged_traces(traces, _by_query(judgments), measure, engine)
+    judged = judged_traces(traces, judgments)
     present = judged[0].parts.weights if judged else None
     now = present or _DEFAULT_WEIGHTS
-    before = np.array([trace.score(measure) for trace in judged])
+    before = np.array([trace.score() for trace in judged])
     mean = float(before.mean()) if len(before) else math.nan
     kept = Tuning(
-        present=present, learned=now, metric=measure.label, before=mean, after=mean, gain=None,
+        present=present, learned=now, before=mean, after=mean, gain=None,
         queries=len(before), is_worth_it=False, reason="",
     )  # fmt: skip
     if len(judged) < max(min_queries, _FOLDS):
         have = "question has" if len(judged) == 1 else "questions have"
         told = f"only {len(judged)} judged {have} something to find, and {min_queries} are needed"
         return replace(kept, reason=f"{told}: fewer mislead; judge more")
-    names, raw = varying(judged, _names(judged, signals, now))
+    names, raw = varying(judged, _names(judged, now))
     if len(names) <= 1:
         told = f"only {names[0]} tells" if names else "no signal tells"
         return replace(kept, reason=f"{told} candidates of a question apart: there is nothing to weigh")
-    search = Search(judged, names=names, raw=raw, metric=measure, weights=now)
+    search = Search(judged, names=names, raw=raw, weights=now)
     everyone, after = np.arange(len(judged)), before.copy()
-    for fold in np.array_split(np.random.default_rng(seed).permutation(everyone), _FOLDS):
+    for fold in np.array_split(np.random.default_rng(0).permutation(everyone), _FOLDS):
         weights = search.learn(np.setdiff1d(everyone, fold), before)
         if weights is not None:
-            after[fold] = [judged[row].score(measure, weights) for row in fold]
+            after[fold] = [judged[row].score(weights) for row in fold]
     weights = search.learn(everyone, before)
     if weights is None:
         told = "no other weights are better than the present ones by more than a standard error"
         return replace(kept, reason=told)
-    gain = paired_bootstrap(list(before), list(after), seed=seed, confidence=_CONFIDENCE)
+    gain = paired_bootstrap(list(before), list(after), confidence=_CONFIDENCE)
     is_worth_it = gain.low > 0 and gain.difference >= _LEAST_GAIN
     told = "beyond chance" if is_worth_it else "within chance, so keep the present weights"
     reason = (
@@ -210,45 +150,25 @@ def tune(
     )
 
 
-def suggest(journal: Journal, **options: Any) -> Tuning:
+def suggest(journal: Journal) -> Tuning:
     """Return what `tune` learns from a journal: its judgments, and its traces of the judged questions.
-
-    Args:
-        journal: Read only.
-        **options: Those of `tune`.
 
     Raises:
         ConfigError: As `tune`, or a trace cannot be read.
     """
-    grades = _by_query(journal.judgments())
+    grades = agreed_grades(journal.judgments())
     traces: list[Context] = []
     for query, judged in grades.items():
         # One question may have been asked in several scopes: the latest of a few with a judged candidate.
         latest = (journal.trace(row.id) for row in journal.traces(_TRACES_TRIED, query=query))
         found = (context for context in latest if any(c.key in judged for c in context.candidates))
         traces += itertools.islice(found, 1)
-    return tune(traces, grades, **options)
+    return tune(traces, grades)
 
 
-def _by_query(judgments: Judgments | Iterable[Judgment]) -> Judgments:
-    """Return judgments by question, whichever way they were given; of several raters, the median."""
-    if not isinstance(judgments, Mapping):
-        return agreed_grades(judgments)
-    return {
-        query: {key: check_grade(grade) for key, grade in grades.items()}
-        for query, grades in judgments.items()
-    }
-
-
-def _names(
-    judged: Sequence[JudgedTrace], signals: Sequence[str] | None, present: Mapping[str, float]
-) -> list[str]:
-    known = judged[0].parts.signals
-    tried = signals or (*SIGNALS_TRIED, *(name for name in known if name not in SIGNALS))
-    names = list(dict.fromkeys((*tried, *present)))
-    for name in names:
-        known[name]  # raises for an unknown one
-    return names
+def _names(judged: Sequence[JudgedTrace], present: Mapping[str, float]) -> list[str]:
+    own = (name for name in judged[0].parts.signals if name not in SIGNALS)
+    return list(dict.fromkeys((*SIGNALS_TRIED, *own, *present)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,11 +179,11 @@ class JudgedTrace:
     parts: Parts
     grades: Mapping[Key, int]
 
-    def score(self, metric: Metric, weights: Mapping[str, float] | None = None) -> float:
-        """Return the metric of the ranking that some weights give, or the present ones."""
+    def score(self, weights: Mapping[str, float] | None = None) -> float:
+        """Return nDCG@10 of the ranking that some weights give, or the present ones."""
         parts = self.parts if weights is None else replace(self.parts, weights=weights)
         standing, elsewhere = self.graded(parts)
-        return metric.score([*standing.values()], [*standing.values(), *elsewhere])
+        return ndcg([*standing.values()], [*standing.values(), *elsewhere], K)
 
     def graded(self, parts: Parts) -> tuple[dict[Key, int], list[int]]:
         """Return the grade of each candidate that a ranking leaves, best first, and those of the rest."""
@@ -285,39 +205,31 @@ class JudgedTrace:
         return np.array([[raw[c.key][name] for c in candidates] for name in names], dtype=float)
 
 
-def judged_traces(
-    traces: Iterable[Context], judgments: Judgments, metric: Metric, engine: Any = None
-) -> list[JudgedTrace]:
+def judged_traces(traces: Iterable[Context], judgments: Judgments) -> list[JudgedTrace]:
     """Return one trace of each judged question in which there is something to find, by question.
 
     All are ranked under the weights that most of them have. Of several traces of one question, the
     one with most judged candidates is taken, the first at a tie.
 
     Raises:
-        ConfigError: A part of a trace was given as a function, and `engine` has it not.
+        ConfigError: A part of a trace was given as a function.
     """
     best: dict[str, tuple[int, Context]] = {}
     for trace in traces:
         query = trace.request.query
         grades = judgments.get(query, {})
         graded = [grades[c.key] for c in trace.candidates if c.key in grades]
-        has_something = trace.settings and max(graded, default=0) >= metric.least
+        has_something = trace.settings and max(graded, default=0) > 0
         if has_something and (query not in best or len(graded) > best[query][0]):
             best[query] = (len(graded), trace)
     chosen = [trace for _, (_, trace) in sorted(best.items())]
     counts = Counter(json.dumps(trace.settings.get("weights"), sort_keys=True) for trace in chosen)
     weights = json.loads(counts.most_common(1)[0][0]) if counts else None
-    own = None if engine is None else engine.config
-    known: dict[str, Parts] = {}
     judged = []
     for trace in chosen:
         told = {name: trace.settings[name] for name in _RANKING_SETTINGS if name in trace.settings}
-        name = json.dumps(told, sort_keys=True)
-        if name not in known:
-            known[name] = EngineConfig.read(
-                {**told, "weights": weights, "tokenizer": "estimate"}, own
-            ).parts()
-        judged.append(JudgedTrace(context=trace, parts=known[name], grades=judgments[trace.request.query]))
+        parts = EngineConfig.read({**told, "weights": weights, "tokenizer": "estimate"}).parts()
+        judged.append(JudgedTrace(context=trace, parts=parts, grades=judgments[trace.request.query]))
     return judged
 
 
@@ -345,11 +257,10 @@ class Search:
         *,
         names: Sequence[str],
         raw: Sequence[Numbers],
-        metric: Metric,
         weights: Mapping[str, float],
     ) -> None:
         total = math.fsum(weights.get(name, 0.0) for name in names)
-        self._names, self._metric = names, metric
+        self._names = names
         # Where none of the named ones weighs anything, the first alone.
         self._start = tuple(
             weights.get(name, 0.0) / total if total else float(i == 0) for i, name in enumerate(names)
@@ -370,7 +281,7 @@ class Search:
 
     def _score(self, point: Point, values: Numbers, grades: NDArray[np.int_], ideal: Sequence[int]) -> float:
         totals = np.round(sum(weight * row for weight, row in zip(point, values, strict=True)), _DECIMALS)
-        return self._metric.score(grades[np.argsort(-totals, kind="stable")[:K]].tolist(), ideal)
+        return ndcg(grades[np.argsort(-totals, kind="stable")[:K]].tolist(), ideal, K)
 
     def learn(self, rows: NDArray[np.intp], present: Numbers) -> dict[str, float] | None:
         """Return the weights learned from some of the traces; None: the present ones are as good.

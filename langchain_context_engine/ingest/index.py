@@ -68,7 +68,6 @@ def index_repository(
     metadata: Mapping[str, Any] | None = None,
     splitter: Splitter | None = None,
     max_file_bytes: int = MAX_FILE_BYTES,
-    is_dry: bool = False,
     on_progress: OnProgress | None = None,
 ) -> IndexReport:
     """Bring the collections of a git repository up to date and report what was done.
@@ -94,7 +93,6 @@ def index_repository(
         splitter: How long units and sections are cut; by default at 1,600 characters.
         max_file_bytes: Larger files are skipped as huge; notebooks, PDF, and office's files, of which little
             is text, from ten times that.
-        is_dry: Report what would be done, and embed and write nothing.
         on_progress: Called with (done, total, "dates", "files" or "commits").
 
     Raises:
@@ -136,7 +134,7 @@ def index_repository(
     names = {kind: f"{prefix}{kind}" for kind in kinds}
     origin.require_free(*names.values())
     writers = {
-        kind: CollectionWriter(client, name, embeddings, remembers=origin.remembered, is_dry=is_dry)
+        kind: CollectionWriter(client, name, embeddings, remembers=origin.remembered)
         for kind, name in names.items()
     }
     history = None if git is None else History(git)
@@ -198,7 +196,6 @@ def index_file(
     metadata: Mapping[str, Any] | None = None,
     splitter: Splitter | None = None,
     max_file_bytes: int = MAX_FILE_BYTES,
-    is_dry: bool = False,
     on_progress: OnProgress | None = None,
 ) -> IndexReport:
     """Bring a collection up to date with one file of any kind that a folder's would be read.
@@ -211,7 +208,6 @@ def index_file(
         metadata: As the other options for `index_repository`.
         splitter: The same.
         max_file_bytes: The same.
-        is_dry: The same.
         on_progress: The same.
 
     Raises:
@@ -228,7 +224,7 @@ def index_file(
     origin = Origin.of(file, client)
     collection = check_collection_name(name or origin.choose_name())
     origin.require_free(collection)
-    writer = CollectionWriter(client, collection, embeddings, remembers=origin.remembered, is_dry=is_dry)
+    writer = CollectionWriter(client, collection, embeddings, remembers=origin.remembered)
     mirror = _FolderMirror(
         files=FolderFiles(file.parent),
         writers={"code": writer, "docs": writer},
@@ -255,7 +251,6 @@ def index_jsonl(
     *,
     metadata: Mapping[str, Any] | None = None,
     delete_missing: bool = False,
-    is_dry: bool = False,
     on_progress: OnProgress | None = None,
 ) -> IndexReport:
     """Bring a collection up to date with a JSON Lines file and report what was done.
@@ -272,7 +267,6 @@ def index_jsonl(
             fields that are not named keep their own names.
         metadata: More for every record, for example `{"kind": "memory"}`.
         delete_missing: Delete what the collection holds and the file does not.
-        is_dry: Report what would be done, and embed and write nothing.
         on_progress: Called with (done, total, the collection's name).
 
     Raises:
@@ -285,7 +279,7 @@ def index_jsonl(
     name = check_collection_name(collection_name or (origin.choose_name() if origin else ""))
     last_lines, skipped = lines.survey()
     remembered = origin.remembered if origin else {}
-    writer = CollectionWriter(client, name, embeddings, remembers=remembered, is_dry=is_dry)
+    writer = CollectionWriter(client, name, embeddings, remembers=remembered)
     for done, record in enumerate(lines.records(last_lines), 1):
         writer.put([record])
         (on_progress or _silent)(done, len(last_lines), name)

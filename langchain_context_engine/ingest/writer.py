@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.embeddings.vectors import check_vectors
 from langchain_context_engine.errors import ConfigError
@@ -55,7 +55,6 @@ class CollectionWriter:
         name: The collection.
         embeddings: What embeds new texts; the collection remembers its model and dimension.
         remembers: More for the collection to remember: what it mirrors.
-        is_dry: Count what would be done, and embed, write and make nothing.
 
     Attributes:
         counts: What was added, updated, deleted, and known to stand (unchanged).
@@ -71,7 +70,6 @@ class CollectionWriter:
         embeddings: Embeddings,
         *,
         remembers: Mapping[str, Any] | None = None,
-        is_dry: bool = False,
     ) -> None:
         self.name = check_collection_name(name)
         if not callable(getattr(embeddings, "embed_documents", None)):
@@ -80,8 +78,7 @@ class CollectionWriter:
         self._embeddings = embeddings
         named = (getattr(embeddings, attribute, None) for attribute in ("model", "model_name"))
         self._model = next((n for n in named if isinstance(n, str) and n), type(embeddings).__name__)
-        self._is_dry = is_dry
-        self._collection = _open(client, name, makes=not is_dry)
+        self._collection = _open(client, name)
         self._batch_size = min(_BATCH_SIZE, client.get_max_batch_size())
         self._portions = Portions(QUOTA if is_cloud(self._collection) else self._batch_size)
         self._waiting: dict[str, Record] = {}
@@ -93,7 +90,7 @@ class CollectionWriter:
                 f"{self._model!r}; use that one, another name or prefix, or delete the collection first"
             )
         self._dimension = stored.get(_DIMENSION)
-        if self._collection and not self._dimension:
+        if not self._dimension:
             vectors = self._collection.get(limit=1, include=["embeddings"])["embeddings"]
             self._dimension = len(vectors[0]) if vectors is not None and len(vectors) else None
         # At once, so that a run that is killed is known for what it was.
@@ -117,48 +114,42 @@ class CollectionWriter:
             self._write(list(self._waiting.values()))
             self._waiting.clear()
         gone = list(self._gone)
-        if self._collection and not self._is_dry:
-            self._portions.all_of(gone, lambda a, b: self._opened.delete(ids=gone[a:b]))
+        self._portions.all_of(gone, lambda a, b: self._collection.delete(ids=gone[a:b]))
         self.counts["deleted"] += len(gone)
         self._gone.clear()
 
     def stored_metadata(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield (id, metadata) of every record, page by page."""
-        return _metadata(self._collection, self._portions) if self._collection else iter(())
+        return _metadata(self._collection, self._portions)
 
     @property
     def report(self) -> CollectionReport:
         """The counts so far."""
         return CollectionReport(**self.counts)
 
-    @property
-    def _opened(self) -> Collection:
-        return cast("Collection", self._collection)
-
     def _write(self, records: Sequence[Record]) -> None:
         texts, known = self._known(records)
         new = [r for r in records if texts.get(r.id) != r.text]
         same_text = [r for r in records if texts.get(r.id) == r.text]
         moved = [r for r in same_text if not is_same(known[r.id], r.metadata)]
-        if new and not self._is_dry:
+        if new:
             vectors = self._embed([r.embedded_text for r in new])
             self._portions.all_of(
                 new,
-                lambda a, b: self._opened.upsert(
+                lambda a, b: self._collection.upsert(
                     ids=[r.id for r in new[a:b]],
                     documents=[r.text for r in new[a:b]],
                     metadatas=[_replacing(r.metadata, known.get(r.id, {})) or None for r in new[a:b]],  # type: ignore[misc]
                     embeddings=vectors[a:b],  # type: ignore[arg-type]
                 ),
             )
-        if not self._is_dry:
-            self._portions.all_of(
-                moved,
-                lambda a, b: self._opened.update(
-                    ids=[r.id for r in moved[a:b]],
-                    metadatas=[_replacing(r.metadata, known[r.id]) for r in moved[a:b]],
-                ),
-            )
+        self._portions.all_of(
+            moved,
+            lambda a, b: self._collection.update(
+                ids=[r.id for r in moved[a:b]],
+                metadatas=[_replacing(r.metadata, known[r.id]) for r in moved[a:b]],
+            ),
+        )
         really_moved = sum(not is_same(_told(known[r.id]), _told(r.metadata)) for r in moved)
         replaced = sum(r.id in known for r in new)
         self.counts.update(
@@ -171,9 +162,9 @@ class CollectionWriter:
         """Return id → text, and id → metadata, of those of the records that are stored."""
         texts: dict[str, str] = {}
         known: dict[str, dict[str, Any]] = {}
-        ids = [r.id for r in records] if self._collection else []
+        ids = [r.id for r in records]
         for found in self._portions.each(
-            ids, lambda a, b: self._opened.get(ids=ids[a:b], include=["documents", "metadatas"])
+            ids, lambda a, b: self._collection.get(ids=ids[a:b], include=["documents", "metadatas"])
         ):
             texts.update(zip(found["ids"], found["documents"] or [], strict=True))
             known |= {i: dict(m or {}) for i, m in zip(found["ids"], found["metadatas"] or [], strict=True)}
@@ -197,24 +188,22 @@ class CollectionWriter:
     def _remember(self, fields: Mapping[str, Any]) -> None:
         """Let the collection remember something of itself; what it remembers already is not written."""
         wanted = {_MODEL: self._model, **fields}
-        if not self._is_dry and any(self._stored.get(key) != value for key, value in wanted.items()):
+        if any(self._stored.get(key) != value for key, value in wanted.items()):
             # Chroma refuses to be told the space again, even the same one.
             kept = {key: value for key, value in self._stored.items() if not key.startswith("hnsw:")}
-            self._opened.modify(metadata={**kept, **wanted})
+            self._collection.modify(metadata={**kept, **wanted})
 
     @property
     def _stored(self) -> dict[str, Any]:
-        return dict(self._collection.metadata or {}) if self._collection else {}
+        return dict(self._collection.metadata or {})
 
 
-def _open(client: ClientAPI, name: str, *, makes: bool) -> Collection | None:
+def _open(client: ClientAPI, name: str) -> Collection:
     from chromadb.errors import NotFoundError
 
     try:
         return client.get_collection(name, embedding_function=None)
     except NotFoundError:
-        if not makes:
-            return None
         return client.create_collection(
             name, embedding_function=None, configuration={"hnsw": {"space": "cosine"}}, get_or_create=True
         )

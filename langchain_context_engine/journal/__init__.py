@@ -40,8 +40,8 @@ _JUDGE = "INSERT OR REPLACE INTO judgments (query, source, id, rater, grade, at)
 class Journal:
     """A journal in a file.
 
-    `record` returns at once and never raises: of more than a thousand traces that wait, the later ones are
-    dropped and counted. The other writing methods write before they return,
+    `record` returns at once and never raises: of more than 256 traces that wait, the later ones are dropped
+    and counted. The other writing methods write before they return,
     and raise `ContextEngineError` where the disk does not let them.
 
     Args:
@@ -77,7 +77,7 @@ class Journal:
         self.max_bytes = max_bytes
         self._database = Database(self.path, read_only=read_only, must_exist=must_exist)
         self._writer = traces.BackgroundWriter(self._write, name=str(self.path))
-        self._losses_told, self._losses_written = 0, 0
+        self._losses_written = 0
 
     def __repr__(self) -> str:
         return f"Journal({str(self.path)!r})"
@@ -106,7 +106,7 @@ class Journal:
             at: When it was made, as `read_instant` reads it; by default, and where it is no date, now.
         """
         trace_id = uuid.uuid4().hex
-        self._writer.put((trace_id, _seconds(at), context), _characters(context))
+        self._writer.put((trace_id, _seconds(at), context))
         return trace_id
 
     def flush(self, timeout_seconds: float = 5.0) -> bool:
@@ -395,18 +395,6 @@ class Journal:
             told = connection.execute("SELECT answers FROM losses").fetchone()[0]
         return int(told) + self.dropped + self.failed - self._losses_written
 
-    def news(self) -> str:
-        """Return what whoever reads the next answer should know of lost ones, once; "" of nothing."""
-        lost = self.dropped + self.failed
-        since, self._losses_told = lost - self._losses_told, lost
-        if since <= 0:
-            return ""
-        answers = "answer" if since == 1 else "answers"
-        return (
-            f"the journal could not keep {since:,} {answers} before this one: the disk is too slow or full,"
-            " or a trace too large"
-        )
-
     def _write(self, batch: Sequence[tuple[str, float, Context]]) -> None:
         encoded = []
         for trace_id, at, context in batch:
@@ -455,21 +443,11 @@ def open_journal(journal: Any) -> Any:
 
 
 def kept_in(journal: Any, context: Context) -> Context:
-    """Record a context where there is a journal; return it with its id, and what was lost before it."""
+    """Record a context where there is a journal; return it with its id."""
     if journal is None:
         return context
-    if isinstance(journal, Journal) and (news := journal.news()):
-        context = replace(context, warnings=(*context.warnings, news))
     trace_id = journal.record(context)
     return replace(context, trace_id=trace_id) if isinstance(trace_id, str) else context
-
-
-def _characters(context: object) -> int:
-    """Return how many characters the texts of a context have, its parts' too; 0 of anything else."""
-    if not isinstance(context, Context):
-        return 0
-    parts = sum(_characters(part.context) for part in context.parts)
-    return parts + len(context.text) + sum(len(candidate.text) for candidate in context.candidates)
 
 
 def _name_of(what: str, name: str) -> str:

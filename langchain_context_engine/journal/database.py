@@ -132,10 +132,6 @@ class Database:
         try:
             if self.path.is_file() and not _is_empty(self.path):
                 return
-            if self.path.is_dir() or not self.path.parent.is_dir():
-                missing = f"cannot be made: there is no folder {self.path.parent}"
-                told = "is a folder" if self.path.is_dir() else missing
-                raise ConfigError(f"journal {self.path} {told}; give the path of a file in a folder there is")
             with FORKING:
                 os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
                 uri = f"{self.path.resolve().as_uri()}?mode=rw"

@@ -55,10 +55,8 @@ _CONDITIONS = {
 _HOLDS = "id IN (SELECT trace FROM words WHERE instr(words, {}) > 0)"
 _LEVEL = 3  # zlib's: twice as fast as its default for a twentieth more bytes
 _LOGGER = logging.getLogger("langchain_context_engine.journal")
-_BATCH, _CAPACITY = 32, 1024
-"""Items that are written at once, and that may wait."""
-MOST_CHARACTERS = 2**27
-"""Of what waits to be written: a thousand answers of five thousand candidates each would be gigabytes."""
+_BATCH, _CAPACITY = 32, 256
+"""Items that are written at once, and that may wait: some hundred megabytes of a thousand candidates each."""
 
 _IDLE_SECONDS = 2.0
 _EXIT_SECONDS = 2.0
@@ -252,22 +250,15 @@ class BackgroundWriter:
         _WRITERS.add(self)
 
     def _begin(self) -> None:
-        self._queue: queue.Queue[tuple[Any, int]] = queue.Queue(_CAPACITY)
-        self._weight = 0
+        self._queue: queue.Queue[Any] = queue.Queue(_CAPACITY)
         self._thread: threading.Thread | None = None
 
-    def put(self, item: object, weight: int = 0) -> None:
-        """Take an item, or drop it where too much waits or this is closed; never wait, never raise.
-
-        Args:
-            item: What is to be written.
-            weight: How many characters it has, about.
-        """
+    def put(self, item: object) -> None:
+        """Take an item, or drop it where too many wait or this is closed; never wait, never raise."""
         with self._lock:
-            is_taken = not (self.is_closed or self._weight > MOST_CHARACTERS or self._queue.full())
+            is_taken = not (self.is_closed or self._queue.full())
             if is_taken:
-                self._queue.put_nowait((item, weight))
-                self._weight += weight
+                self._queue.put_nowait(item)
                 self._start()
         if not is_taken:
             self.dropped += 1
@@ -318,11 +309,9 @@ class BackgroundWriter:
                 while len(batch) < _BATCH:
                     batch.append(self._queue.get_nowait())
             try:
-                self._write([item for item, _ in batch])
+                self._write(batch)
             except Exception as error:  # noqa: BLE001 - whatever happens here, answers go on
                 self.fail(error, len(batch))
-            with self._lock:
-                self._weight -= sum(weight for _, weight in batch)
             for _ in batch:
                 self._queue.task_done()
             del batch  # an idle thread holds no context

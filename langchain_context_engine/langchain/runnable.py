@@ -224,9 +224,6 @@ class ContextRetriever(BaseRetriever):
     Attributes:
         engine: What builds the context.
         k: Documents to return; None is as many as fit the budget.
-        is_annotated: Whether Documents carry `metadata["context"]`. Without it an uncut record's Document is
-            the same whatever was asked, as LangChain's `MultiQueryRetriever` and others want that drop what
-            they have already by comparing whole Documents.
 
     The others are fields of `ContextRequest`; None leaves them to the engine.
 
@@ -261,7 +258,6 @@ class ContextRetriever(BaseRetriever):
     depth: int | None = None
     limit: int | None = None
     template: Any = None
-    is_annotated: bool = True
 
     @field_validator(*REQUEST_FIELDS, mode="after", check_fields=False)
     @classmethod
@@ -291,7 +287,7 @@ class ContextRetriever(BaseRetriever):
         with set_config_context(ensure_config({"callbacks": callbacks})) as variables:
             context = variables.run(self.engine.build, request)
         announce(context, callbacks)
-        return documents(context, is_annotated=self.is_annotated)
+        return documents(context)
 
     async def _aget_relevant_documents(
         self,
@@ -307,26 +303,20 @@ class ContextRetriever(BaseRetriever):
             building = self.engine.abuild(request)
             context = await asyncio.create_task(building, context=variables)
         await aannounce(context, callbacks)
-        return documents(context, is_annotated=self.is_annotated)
+        return documents(context)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> ContextRetriever:
         """Copy the fields and share the engine, whose clients cannot be copied."""
         return super().__deepcopy__({**(memo or {}), id(self.engine): self.engine})
 
 
-def documents(context: Context, *, is_annotated: bool = True) -> list[Document]:
-    """Return a context's passages as new Documents, in text order; nothing in them is shared.
-
-    Args:
-        context: What was built.
-        is_annotated: Whether `metadata["context"]` says what became of each.
-    """
+def documents(context: Context) -> list[Document]:
+    """Return a context's passages as new Documents, in text order; nothing in them is shared."""
     found = []
     for passage in context.passages:
         candidate = passage.ranked.candidate
         metadata = copy.deepcopy(dict(candidate.metadata))
-        if is_annotated:
-            about = {name: value for name, value in described(passage).items() if name != "id"}
-            metadata["context"] = {**about, "signals": dict(passage.ranked.signals), "place": candidate.place}
+        about = {name: value for name, value in described(passage).items() if name != "id"}
+        metadata["context"] = {**about, "signals": dict(passage.ranked.signals), "place": candidate.place}
         found.append(Document(id=candidate.id, page_content=passage.text, metadata=metadata))
     return found

@@ -55,9 +55,6 @@ MOST_BODY_BYTES = 256_000
 MOST_CONNECTIONS = 200
 """Connections of a process at once; beyond them the one that has been silent longest is closed."""
 
-MOST_ANSWERS = 64
-"""Answers of a process at once; who asks beyond that is told to come again (503)."""
-
 ENDING_SECONDS = 5
 """How long answers in flight may take once the server is told to end."""
 
@@ -67,7 +64,6 @@ _WHOLE = BeforeValidator(lambda n: int(n) if isinstance(n, float) and n.is_integ
 Id = Annotated[str, Field(max_length=512, pattern=r"\S"), _SAID]
 Item = Annotated[str, Field(max_length=1024, pattern=r"\S"), _SAID]
 Text = Annotated[str, Field(max_length=20_000, pattern=r"\S"), _SAID]
-LongText = Annotated[str, Field(max_length=100_000, pattern=r"\S"), _SAID]
 
 
 class Body(BaseModel):
@@ -104,13 +100,6 @@ class Opinion(Body):
 
     context_item_id: Item = Field(description="An item's id in an answer.")
     useful: StrictBool
-
-
-class Answer(Body):
-    """The body of `POST /answers`."""
-
-    trace_id: Id = Field(description="`meta.traceId` of POST /build.")
-    answer: LongText = Field(description="What the model made of it, with its markers.")
 
 
 class BuiltContext(Body):
@@ -223,16 +212,6 @@ def _feedback(told: Opinion, scope: Seen, service: Service) -> Any:
     except ConfigError:
         raise HTTPException(404, "there is no such item") from None
     return {"success": True}
-
-
-@_ROUTES.post("/answers", response_model=dict[str, dict[str, list[str]]])
-def _answers(told: Answer, scope: Seen, service: Service) -> Any:
-    """Keep what a model answered beside its context; say which items it cites, and which it never used."""
-    context = _trace(service, told.trace_id, scope)
-    answer = service.engine.journal.record_answer(told.trace_id, told.answer)
-    given = {passage.key: passage.key[1] for passage in context.passages}
-    cited, unused = ([given[key] for key in keys] for keys in (answer.cited, answer.unused))
-    return {"data": {"cited": cited, "unused": unused}}
 
 
 @_ROUTES.get("/traces/{traceId}", response_model=dict[str, dict[str, Any]])
@@ -357,7 +336,6 @@ class Door:
     def __init__(self, app: ASGIApp, *, allowed_hosts: Sequence[str] | None) -> None:
         self._app = app
         self._names = None if allowed_hosts is None else {name.strip("[]").lower() for name in allowed_hosts}
-        self._asking = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or refuse."""
@@ -375,11 +353,7 @@ class Door:
             await send(message)
 
         app = self._refusal(scope["method"], Headers(scope=scope)) or self._app
-        self._asking += 1
-        try:
-            await app(scope, self._bounded(receive), marked)
-        finally:
-            self._asking -= 1
+        await app(scope, self._bounded(receive), marked)
 
     def _refusal(self, method: str, headers: Headers) -> ASGIApp | None:
         if not self._is_meant(headers.getlist("host")):
@@ -388,8 +362,6 @@ class Door:
         kind = headers.get("content-type", "").split(";")[0].strip().lower()
         if method == "POST" and kind != "application/json":
             return refused(415, "unsupported_type", "the body must be sent as application/json")
-        if self._asking >= MOST_ANSWERS:
-            return refused(503, "unavailable", "too many ask at once; try again")
         return None
 
     def _is_meant(self, hosts: Sequence[str]) -> bool:

@@ -45,7 +45,7 @@ def on_a_terminal(*arguments):
     return told.decode()
 
 
-@pytest.mark.parametrize("form", ["--json", "--text", "--near=9"])
+@pytest.mark.parametrize("form", ["--json", "--text", "-k9"])
 def test_an_answer_commands_no_terminal(store, form):
     """Point 13: `ask --json` wrote what moves the cursor and turns the text round."""
     told = on_a_terminal("ask", "invoices", "--store", store, form, "--no-journal")

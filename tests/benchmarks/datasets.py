@@ -231,5 +231,9 @@ def _records(lines: Iterable[Mapping[str, Any]]) -> Iterable[Record]:
 
 
 def _question(line: Mapping[str, Any]) -> Question:
-    workspace = line.get("workspace")
-    return Question.from_dict({**line, **({"scope": {"workspace": workspace}} if workspace else {})})
+    fields: dict[str, Any] = {}
+    if workspace := line.get("workspace"):
+        fields["scope"] = {"workspace": workspace}
+    if day := line.get("as_of"):
+        fields |= {"until": day, "now": day}
+    return Question.from_dict({**line, **fields})

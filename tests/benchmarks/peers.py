@@ -264,7 +264,7 @@ def main() -> None:
         )
         library = Library(dataset, options.cache, options.embedder)
         engine = engine_over(dataset, options.cache, options.embedder)
-        systems: dict[str, Any] = {"langchain-context-engine": engine}
+        systems: dict[str, Any] = {"langchain-context-engine": engine.build}
         systems |= {peer: make(library) for peer, make in PEERS.items()}
         reports = {
             system: evaluate(
@@ -273,7 +273,6 @@ def main() -> None:
                 budgets=options.budgets,
                 texts=dataset.texts,
                 count=library.count,
-                k=0,
                 progress=show_progress(f"{name}, {system}"),
             )
             for system, subject in systems.items()

@@ -17,7 +17,7 @@ import pytest
 from langchain_context_engine import ConfigError, cli
 from langchain_context_engine.cli.process import EXTRA_OF, CommandFailedError, exit_code_of, told
 from langchain_context_engine.cli.store import Store
-from tests.cli.conftest import COMMAND, environment, process
+from tests.cli.conftest import COMMAND, environment
 from tests.conftest import ROOT
 
 
@@ -62,12 +62,6 @@ def test_what_a_command_does_not_use_is_not_loaded(notes):
 def test_the_version_is_printed_of_what_is_installed(monkeypatch, run):
     monkeypatch.setattr(cli, "version", lambda _: "1.2.3")
     assert run("--version")[:2] == (0, "1.2.3\n")
-
-
-def test_a_process_ends_with_the_exit_code_and_no_traceback(tmp_path):
-    done = process("ask", "x", "--store", tmp_path)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "Traceback" not in done.stderr
 
 
 def test_the_traceback_of_an_error_is_there_for_who_wants_it(monkeypatch):

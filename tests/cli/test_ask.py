@@ -38,10 +38,7 @@ def test_a_question_needs_no_quotes(ask):
     assert quoted[1] == "[1] The boats are moved to the inner basin in a storm.\n"
 
 
-def test_ask_shows_as_many_near_misses_as_asked_for_and_what_they_lacked(ask, explain):
-    _, out, _ = ask("when do invoices go out?", "--budget", "18", "--near", "1")
-    assert out.count("✗") == 1
-    assert "more, further from it: context-engine explain" in out
+def test_ask_shows_near_misses_and_what_they_lacked(ask, explain):
     assert "no room in the budget: needs" in ask("invoices?", "--budget", "20", "--set", "selection=score")[1]
     ask("when do invoices go out?", "--budget", "18", "--scope", "workspace_id=acme")
     assert "would be in: budget from 18 to " in explain("c")[1]
@@ -57,17 +54,13 @@ def test_ask_json_is_the_whole_trace_and_nothing_else_and_explain_reads_it(
     assert {decision.key[1] for decision in context.decisions} == {"a", "b", "c", "z"}
     (tmp_path / "trace.json").write_text(out, encoding="utf-8")
     assert "notes/c is in" in explain("c", "--trace", tmp_path / "trace.json")[1]
-    assert "no trace has the id" in fails(1, "explain", "--trace", "feedcafe", "--store", notes)
+    assert "has no trace" in fails(2, "explain", "--trace", "feedcafe", "--store", notes)
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [(["--scope", "workspace_id=nobody"], "nothing found: "), (["--budget", "0"], "a budget of 0 holds nothing")],
-)  # fmt: skip
-def test_an_empty_context_says_why_and_is_no_error(ask, options, said):
-    code, out, err = ask("when do invoices go out?", "--text", *options)
+def test_an_empty_context_says_where_to_look_and_is_no_error(ask):
+    code, out, err = ask("when do invoices go out?", "--text", "--scope", "workspace_id=nobody")
     assert (code, out) == (0, "")
-    assert err.startswith(said)
+    assert err.startswith("nothing of it is in the context; ")
 
 
 def test_a_where_filter_is_json(ask):
@@ -89,7 +82,6 @@ def test_a_where_filter_is_json(ask):
         (["--json", "--text"], "exclude each other"),
         (["--budget", "-1"], "see: context-engine ask --help"),
         (["--bogus"], "see: context-engine ask --help"),
-        (["--ignore-failure what?"], "context-engine ask -- …"),
     ],
 )
 def test_what_is_asked_wrongly_is_one_line_with_a_next_step_and_exit_code_2(notes, fails, arguments, told):

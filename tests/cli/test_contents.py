@@ -77,17 +77,6 @@ def test_a_limit_of_commits_is_said_when_it_is_reached_and_only_then(folder, run
     assert run("index", ".", "--max-commits", "3")[2] == ""
 
 
-def test_a_dry_run_makes_no_store(folder, run):
-    code, out, _ = run("index", ".", "--dry-run")
-    assert code == 0
-    assert "5 records would be written" in out
-    assert not (folder / ".context-engine").exists()
-    run("index", ".")
-    write_files(folder, new_dot_md="# New\n\nx\n")
-    assert "1 record would be written" in run("index", ".", "--dry-run")[1]
-    assert "1 record written" in run("index", ".")[1]
-
-
 def test_patterns_and_a_size_choose_the_files(folder, run):
     write_files(folder, long_dot_md="# Long\n\n" + "word " * 500)
     _, out, _ = run("index", ".", "--include", "*.md", "--exclude", "guide*", "--max-size", "0.001")
@@ -106,14 +95,8 @@ def test_a_single_file_of_any_kind_is_indexed_and_asked(tmp_path, run, monkeypat
     assert "booked by the day" in run("ask", "how are berths booked?", "--text")[1]
 
 
-def test_a_single_file_that_is_not_read_is_one_line_that_says_why_and_leaves_nothing(folder, run, fails):
+def test_a_single_file_that_is_not_read_is_one_line_that_says_why(folder, run, fails):
     assert "is left out: binary" in fails(2, "index", "logo.png")
-    assert not (folder / ".context-engine").exists()
-    assert "is left out: binary" in fails(2, "index", "logo.png", "--store", ".")
-    assert not (folder / "chroma").exists()
-    run("index", ".")
-    assert "is left out: binary" in fails(2, "index", "logo.png")
-    assert "3 collections" in run("ls")[1]
     assert "✗" not in run("doctor")[1]
 
 
@@ -158,17 +141,10 @@ def test_a_store_above_ones_own_repository_is_not_filled(folder, run, monkeypatc
     assert (folder / ".context-engine/chroma").is_dir()
 
 
-def test_ls_tells_records_dates_embedder_and_origin_of_each_collection(indexed, run):
-    told = json.loads(run("ls", "--json")[1])
-    held = {item["collection"]: item for item in told["collections"]}
-    assert set(held) == {"code", "commits", "docs"}
-    commits = held["commits"]
-    assert (commits["records"], commits["oldest"], commits["newest"]) == (3, "2026-01-01", "2026-03-01")
-    assert commits["folder"] == str(indexed)
-    assert told["bytes"] > 10_000
+def test_ls_tells_records_embedder_and_origin_of_each_collection(indexed, run):
     out = run("ls")[1]
-    assert f"commits: 3 records, 2026-01-01 to 2026-03-01\n  {commits['embedder']}, 256\n  {indexed}\n" in out
-    assert "3 collections, 5 records" in out
+    assert f"commits: 3 records\n  wordllama-l2-supercat-256, 256\n  {indexed}\n" in out
+    assert out.endswith("3 collections in .context-engine\n")
 
 
 def test_rm_deletes_what_it_is_told_when_it_is_sure(indexed, run, fails):
@@ -178,15 +154,11 @@ def test_rm_deletes_what_it_is_told_when_it_is_sure(indexed, run, fails):
     assert run("rm", "docs", "--yes")[:2] == (0, "deleted docs (1 record) from .context-engine\n")
     assert "2 collections" in run("ls")[1]
     assert "1 record written" in run("index", ".")[1]
-    assert run("rm", "--all", "-y")[0] == 0
-    assert "0 collections, 0 records" in run("ls")[1]
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("rm",), 2, "or --all"),
-        (("rm", "docs", "--all"), 2, "or --all"),
         (("rm", "dosc", "-y"), 2, "Did you mean 'docs'"),
         (("index", ".", "--max-size", "big"), 2, "should be a valid number"),
         (("index", ".", "--name", "a b"), 2, "3-512 characters"),
@@ -216,7 +188,7 @@ def project(tmp_path_factory):
         (["ask", "when do invoices go out?", "--text"], "go out monthly"),
         (["explain"], "notes.md"),
         (["explain", "--other", "notes.md"], "it was offered"),
-        (["ls"], "collections, 1 record,"),
+        (["ls"], "docs: 1 record"),
         (["doctor"], "collection docs"),
         (["prepare"], "docs: index of"),
         (["evaluate", "questions.jsonl", "--budget", "200"], "1.000"),

@@ -25,12 +25,11 @@ def test_evaluate_tells_recall_at_budgets_and_compares_two_settings(notes, tmp_p
     assert len(re.findall(r"\|\s*300\s*\|\s*2\s*\|", out)) == 2
     assert "at 300 tokens: recall " in out
     assert "over 2 questions" in out
-    assert json.loads(run(*arguments, "--json")[1])[0]["budgets"]["300"]["questions"] == 2
     (tmp_path / "none.jsonl").write_text("\n", encoding="utf-8")
     assert '{"query"' in fails(2, "evaluate", tmp_path / "none.jsonl", "--store", notes)
 
 
-def test_tune_prints_the_table_and_the_settings_to_copy(tmp_path, run):
+def test_tune_prints_the_change_and_the_settings_to_copy(tmp_path, run):
     traces, judgments = judged()
     with Journal(tmp_path / "journal.db") as journal:
         for trace in traces:
@@ -41,10 +40,9 @@ def test_tune_prints_the_table_and_the_settings_to_copy(tmp_path, run):
     tuning = tune(traces, judgments)
     code, out, _ = run("tune", "--journal", tmp_path / "journal.db")
     assert code == 0
-    assert tuning.table() in out
+    assert f"recency: 0.00 → {tuning.learned['recency']:.2f}\n" in out
     assert f"engine = engine.with_settings(weights={tuning.learned!r})" in out
     assert json.loads(out.splitlines()[-1]) == {"weights": tuning.learned}
-    assert json.loads(run("tune", "--journal", tmp_path / "journal.db", "--json")[1]) == tuning.to_dict()
 
 
 def test_tune_refuses_in_one_line_with_exit_code_1(tmp_path, fails):
@@ -56,7 +54,6 @@ def test_tune_refuses_in_one_line_with_exit_code_1(tmp_path, fails):
         query = traces[0].request.query
         journal.judge(query, *next(iter(judgments[query].items())))
     assert fails(1, "tune", "--journal", path).startswith("error: only 1 judged question has")
-    fails(2, "tune", "--journal", path, "--metric", "mrr")
 
 
 @pytest.mark.parametrize("command", [["inspect", "--no-browser"], ["serve"]])

@@ -6,7 +6,6 @@ import asyncio
 import copy
 import math
 import pickle
-import re
 import struct
 import time
 import warnings
@@ -154,19 +153,6 @@ class BrokenStore(BaseStore[str, bytes]):
 def test_a_store_needs_a_model_name():
     with pytest.raises(ConfigError, match="model="):
         CachedEmbeddings(WordEmbeddings(), InMemoryByteStore())
-
-
-def test_keys_suit_stores_that_make_file_names_of_them():
-    """Such stores take letters, digits, dots, dashes, underscores and slashes only."""
-
-    class FileNameStore(InMemoryByteStore):
-        def mset(self, key_value_pairs):
-            assert all(re.fullmatch(r"[a-zA-Z0-9_.\-]{1,128}", key) for key, _ in key_value_pairs)
-            super().mset(key_value_pairs)
-
-    cached = CachedEmbeddings(WordEmbeddings(), FileNameStore(), model="org/model:v1 ü" * 50)
-    cached.embed_query("a:/\\..")
-    assert len(cached) == 1
 
 
 @pytest.mark.parametrize("make_store", [lambda: None, InMemoryByteStore])

@@ -7,7 +7,6 @@ import math
 import pickle
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,6 @@ import pytest
 from langchain_tests.integration_tests import EmbeddingsIntegrationTests
 from langchain_tests.unit_tests import EmbeddingsUnitTests
 
-from langchain_context_engine.embeddings import static
 from langchain_context_engine.embeddings.local import LocalEmbeddings
 
 
@@ -73,14 +71,6 @@ def test_a_very_long_text_among_short_ones_needs_no_padding():
     vectors = LocalEmbeddings().embed_documents(["word " * 200_000, *["short"] * 63])
     assert len(vectors) == 64
     assert cosine(vectors[0], LocalEmbeddings().embed_query("word word")) > 0.99
-
-
-def test_threads_share_one_load():
-    static._loaded.cache_clear()
-    with ThreadPoolExecutor(16) as pool:
-        vectors = list(pool.map(LocalEmbeddings().embed_query, ["hello"] * 64))
-    assert all(v == vectors[0] for v in vectors)
-    assert static._loaded.cache_info().misses == 1
 
 
 def test_it_is_pickled_and_copied():

@@ -444,19 +444,3 @@ def test_patterns_choose_the_files_and_what_is_no_longer_chosen_leaves(folder, t
     index_folder(folder, client, WordEmbeddings())
     report = index_folder(folder, client, WordEmbeddings(), include=["src/", "*.md"], exclude=["a.*"])
     assert (report["docs"].deleted, report["code"].unchanged) == (1, 1)
-
-
-def test_a_dry_run_counts_what_a_run_would_do_and_writes_and_embeds_nothing(folder, tmp_path):
-    embeddings = WordEmbeddings()
-    client = chromadb.PersistentClient(str(tmp_path / "store"))
-    dry = index_repository(folder, client, embeddings, is_dry=True)
-    assert names(tmp_path / "store") == set()
-    assert dry.collections == index_repository(folder, client, embeddings).collections
-    write_files(folder, a_dot_md="# A\n\nchanged\n", new_dot_md="# New\n\nx\n")
-    (folder / "src/b.py").unlink()
-    before = {name: content(client, name) for name in USUAL}
-    embeddings.calls.clear()
-    dry = index_repository(folder, client, embeddings, is_dry=True)
-    assert embeddings.calls == []
-    assert before == {name: content(client, name) for name in USUAL}
-    assert dry.collections == index_repository(folder, client, embeddings).collections

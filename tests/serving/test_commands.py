@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
 from pathlib import Path
 
 import chromadb
@@ -25,9 +22,9 @@ from langchain_context_engine import Journal
 from langchain_context_engine.cli import main
 from langchain_context_engine.cli.serve import CLIENTS
 from tests.builders import a_free_port
+from tests.cli.conftest import COMMAND, environment
 from tests.conftest import ROOT
 
-COMMAND = [sys.executable, "-m", "langchain_context_engine.cli"]
 TEAM = 'the "red"\\ones'
 SCOPE = ["--scope", f"team={TEAM}"]
 
@@ -43,10 +40,6 @@ def store(tmp_path_factory):
     (folder / "notes.jsonl").write_text("\n".join(map(json.dumps, notes)), encoding="utf-8")
     assert main(["index", str(folder / "notes.jsonl"), "--store", str(folder / "store")]) == 0
     return folder / "store"
-
-
-def environment(**more):
-    return {**os.environ, "PYTHONPATH": str(ROOT), **more}
 
 
 def test_serve_answers_with_a_token_within_its_scope_by_several_processes(store):
@@ -96,26 +89,6 @@ def ran(monkeypatch):
     monkeypatch.setattr("signal.signal", lambda *_: None)
     monkeypatch.setenv("CONTEXT_ENGINE_WORKER", "")
     return given
-
-
-def test_each_process_makes_the_application_that_was_asked_for(store, ran):
-    asked = [
-        "serve",
-        "--store",
-        str(store),
-        "--port",
-        str(a_free_port()),
-        "--workers",
-        "3",
-        "--no-journal",
-        *SCOPE,
-    ]
-    assert main(asked) == 0
-    assert (ran["workers"], ran["factory"]) == (3, True)
-    module, _, function = ran["app"].partition(":")
-    with TestClient(getattr(import_module(module), function)(), base_url="http://localhost") as caller:
-        items = caller.post("/build", json={"message": "which invoices are there?"}).json()["data"]["items"]
-    assert [item["id"] for item in items] == ["a"]
 
 
 def test_serve_answers_as_the_prime_design_with_the_documents_fields(tmp_path, ran):
@@ -216,14 +189,6 @@ async def test_the_printed_command_answers_a_client_that_starts_it_from_anywhere
         why = await client.call_tool("explain_candidate", {"candidate": "[1]"})
     assert found.content[0].text.startswith("[1] Invoices are sent monthly.\n\ncontext_id: ")
     assert "is in, whole" in why.content[0].text
-
-
-def test_mcp_ends_when_its_client_does(store, monkeypatch):
-    monkeypatch.setattr("signal.signal", lambda *_: None)
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
-    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO()))
-    assert main(["mcp", "--store", str(store), *SCOPE]) == 0
-    assert sys.stdout.buffer.getvalue() == b""
 
 
 def said(process, message, encoding="utf-8"):

@@ -242,13 +242,3 @@ def test_a_trace_of_another_scope_one_there_is_not_and_an_item_it_has_not_are_to
     assert [answer.status_code for answer in told] == [404] * 4
     assert len({answer.text for answer in told}) == 1
     assert tenants.get(f"/traces/{trace}", headers=by("nobody")).status_code == 401
-
-
-def test_a_models_answer_is_kept_beside_its_trace_and_its_use_told(tenants):
-    """B23."""
-    trace = built(tenants, "for-acme")
-    body = {"traceId": trace, "answer": "Acme does [1]."}
-    answer = tenants.post("/answers", json=body, headers=by("for-acme"))
-    assert (answer.status_code, answer.json()) == (200, {"data": {"cited": ["acme"], "unused": []}})
-    assert tenants.post("/answers", json=body, headers=by("for-umbra")).status_code == 404
-    assert tenants.post("/answers", json=body).status_code == 401
