@@ -16,11 +16,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from pydantic.alias_generators import to_camel
 
-from langchain_context_engine.designs.arguments import EngineSettings
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.errors import ConfigError, ScopeError
 from langchain_context_engine.filters import in_scope
@@ -186,26 +185,6 @@ class ContextStats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContextMetrics:
-    """Figures of one answer; times in milliseconds. The same go to OpenTelemetry, see `telemetry`."""
-
-    assembly_time: float
-    search_latency: float
-    scoring_latency: float
-    optimization_latency: float
-    items_retrieved: int
-    items_selected: int
-    token_usage: int
-    is_cached: bool
-    cache_hit_rate: float = 0.0
-
-    def to_dict(self) -> dict[str, float]:
-        """Return the figures under the document's names, JSON-ready."""
-        figures: dict[str, float] = _named(self, "is_cached")
-        return figures
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PrimeContext:
     """A context as the service answers it."""
 
@@ -238,23 +217,30 @@ class PrimeContext:
         )
 
     @property
-    def metrics(self) -> ContextMetrics:
-        """The figures of this answer."""
+    def is_cached(self) -> bool:
+        """Whether it was kept from the same request before."""
+        return "cache" in self.trace.timings
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Figures of this answer under the document's names, JSON-ready; times in milliseconds.
+
+        The same go to OpenTelemetry, see `telemetry`.
+        """
         timings = self.trace.timings
         search, scoring, optimisation = (
             sum(timings.get(stage, 0.0) for stage in stages) for stages in PHASES.values()
         )
-        return ContextMetrics(
-            assembly_time=timings.get("total", sum(timings.values())),
-            search_latency=search,
-            scoring_latency=scoring,
-            optimization_latency=optimisation,
-            items_retrieved=len(self.trace.candidates),
-            items_selected=len(self.items),
-            token_usage=self.total_tokens,
-            is_cached="cache" in timings,
-            cache_hit_rate=self.cache_hit_rate,
-        )
+        return {
+            "assemblyTime": timings.get("total", sum(timings.values())),
+            "itemsRetrieved": len(self.trace.candidates),
+            "itemsSelected": len(self.items),
+            "tokenUsage": self.total_tokens,
+            "cacheHitRate": self.cache_hit_rate,
+            "searchLatency": search,
+            "scoringLatency": scoring,
+            "optimizationLatency": optimisation,
+        }
 
     def mark_as_used(self, used: Iterable[str] | str) -> PrimeContext:
         """Return a copy whose citations say which ones were used (markers, or the answer itself).
@@ -322,7 +308,7 @@ class PrimeContextService:
         journal: Any = None,
         settings: PrimeSettings = DEFAULTS,
         fields: Mapping[str, str] | None = None,
-        **engine_settings: Unpack[EngineSettings],
+        **engine_settings: Any,
     ) -> None:
         journal, names = open_journal(journal), checked_fields(fields)
         collections = files if isinstance(files, (list, tuple)) else [files]
@@ -484,7 +470,7 @@ class PrimeContextService:
         """Return an answer, its figures logged: no text, id or scope."""
         cache = self.engine.cache
         answer = PrimeContext.of(context, cache_hit_rate=0.0 if cache is None else cache.hit_rate)
-        _LOGGER.info("Context assembly metrics %s", figures := answer.metrics.to_dict(), extra=figures)
+        _LOGGER.info("Context assembly metrics %s", figures := answer.metrics, extra=figures)
         return answer
 
     def _request(
