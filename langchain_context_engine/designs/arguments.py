@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -133,10 +132,9 @@ def _fields(item: Any) -> Any:
         return item
     if hasattr(item, "page_content"):
         return {"text": item.page_content, "id": item.id, "metadata": item.metadata}
-    if dataclasses.is_dataclass(item) and not isinstance(item, type):
-        return {f.name: getattr(item, f.name) for f in dataclasses.fields(item)}
-    if hasattr(item, "__dict__"):
-        return vars(item)
+    names = getattr(item, "__dataclass_fields__", None) or getattr(item, "__dict__", None)
+    if names is not None:
+        return {name: getattr(item, name) for name in names}
     raise SourceError(f"a function gave {type(item).__name__}, expected texts, Documents or records")
 
 

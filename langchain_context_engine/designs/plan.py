@@ -310,7 +310,7 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
     Args:
         messages: Directives, in the prompt's order: `{"type": "system"|"user"|"assistant", "content": …}`,
             `{"type": "history"}`, `{"type": "context", "name": …, "budget"?, "weight"?, "priority"?}`.
-            None is every pack, the history, the user's message. The last user message is the new one.
+            The last user message is the new one.
         packs: Name → a `ContextEngine`, a source, a retriever, a function, another plan, or a `Pack`.
         policy: See `ContextPolicySpec`.
         name: The plan's name, and its run's in traces.
@@ -346,7 +346,7 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
 
     def __init__(
         self,
-        messages: Sequence[Any] | None = None,
+        messages: Sequence[Any],
         *,
         packs: Mapping[str, Any] | None = None,
         policy: ContextPolicySpec | Mapping[str, Any] | None = None,
@@ -370,10 +370,7 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
         self.compactor = compactor or COMPACTORS["truncate"]
         self.settings: dict[str, Any] = {"compactor": compactor, **settings, "tokenizer": self.count}
         self.packs = {name: Pack.of(name, given, self.settings) for name, given in (packs or {}).items()}
-        self.directives: tuple[Directive, ...] = declaration.messages or ()
-        if declaration.messages is None:
-            placed = (PackSpec(type="context", name=name) for name in self.packs)
-            self.directives = (*placed, HistorySpec(type="history"))
+        self.directives = declaration.messages
         self.max_tokens = _input_budget(self.policy, context_window, model)
         self.rules = self._rules()
         for pack_name, pack in self.packs.items():
@@ -496,10 +493,8 @@ class ContextAssembler:
     Args:
         context_registry: Name → `ContextDeclaration`, or a mapping of its fields.
         retriever_registry: Name → whatever a plan's pack may be; an object with `config` is read as a
-            mapping of `query`, `limit` and `offset`, and retrieved by `default_retriever` or a call's
-            override.
+            mapping of `query`, `limit` and `offset`, and retrieved by a call's override.
         compactor_registry: Name → `(text, allowance) -> text`.
-        default_retriever: Retrieves for retrievers that have no source of their own.
         **settings: Further arguments of `ContextPlan`: tokenizer, model, context_window, ….
 
     Raises:
@@ -511,7 +506,6 @@ class ContextAssembler:
         context_registry: Mapping[str, ContextDeclaration | Mapping[str, Any]],
         retriever_registry: Mapping[str, Any] | None = None,
         compactor_registry: Mapping[str, Any] | None = None,
-        default_retriever: Any = None,
         **settings: Any,
     ) -> None:
         self._declared = {
@@ -519,7 +513,6 @@ class ContextAssembler:
             for name, given in context_registry.items()
         }
         self._retrievers = dict(retriever_registry or {})
-        self._default_retriever = default_retriever
         self._settings = {**settings, "compactors": compactor_registry}
         self.plans: Registry[ContextPlan] = Registry("context", {})
         for name in self._declared:
@@ -545,7 +538,7 @@ class ContextAssembler:
             base_system_prompt=base_system_prompt,
             history=history_messages,
             user_message=user_message,
-            retriever_override=retriever_override or self._default_retriever,
+            retriever_override=retriever_override,
             **options,
         )
 
@@ -554,10 +547,9 @@ class ContextAssembler:
             raise ConfigError(f"declarations stand in each other in a circle: {' → '.join((*outer, name))}")
         if name not in self.plans:
             declared = self._declared[name]
-            used = self._retrievers if declared.messages is None else _names_in(declared.messages)
             packs = {
                 pack: self._plan(pack, (*outer, name)) if pack in self._declared else self._retrievers[pack]
-                for pack in used
+                for pack in _names_in(declared.messages)
                 if pack in self._declared or pack in self._retrievers
             }
             self.plans[name] = ContextPlan(

@@ -121,12 +121,12 @@ class ContextDeclaration(Checked):
 
     Attributes:
         name: What it is called.
-        messages: In the order of the prompt; None is every pack, the history, the user's message.
+        messages: In the order of the prompt.
         policy: How it fits its budget.
     """
 
     name: str = "plan"
-    messages: tuple[Directive, ...] | None = None
+    messages: tuple[Directive, ...]
     policy: ContextPolicySpec = ContextPolicySpec()
 
 

@@ -102,7 +102,7 @@ def test_packs_are_engines_retrievers_functions_and_plans():
     assert all(piece in prompt for piece in (*said, "Nested for Where"))
     with pytest.raises(ConfigError, match="kb"):
         a_plan([a_pack()], packs={"kb": 7})
-    bare = ContextPlan(packs={"kb": lambda request: f"about {request.query}"})
+    bare = ContextPlan([a_pack(), HISTORY], packs={"kb": lambda request: f"about {request.query}"})
     result = bare.assemble({}, base_system_prompt="Base.", history=[("user", "a")], user_message="hi")
     assert contents(result.messages) == ["Base.\n\nabout hi", "a", "hi"]
 
