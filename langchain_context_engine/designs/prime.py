@@ -33,7 +33,6 @@ from langchain_context_engine.ranking.fusion import Fusion
 from langchain_context_engine.rendering.citations import (
     Citation,
     list_citations,
-    mark_used,
     sources_block,
     used_citations,
 )
@@ -247,11 +246,13 @@ class PrimeContext:
 
         Those marked before stay so.
         """
-        return replace(self, citations=mark_used(self.citations, used))
+        chosen = set(used_citations(used, self.trace.citations) if isinstance(used, str) else used)
+        marked = (replace(c, is_used=True) if c.marker in chosen else c for c in self.citations)
+        return replace(self, citations=tuple(marked))
 
     def format_citations_for_response(self) -> str:
         """Return the Sources block of the citations that were used, to put below the answer; "" of none."""
-        return sources_block(self.trace, [c.marker for c in self.citations if c.is_used])
+        return sources_block(c for c in self.citations if c.is_used)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `POST /build` answers as `data`, with the document's names, JSON-ready."""

@@ -11,7 +11,7 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -229,20 +229,6 @@ class Citation:
     is_used: bool = False
 
 
-def mark_used(citations: Iterable[Citation], used: Iterable[str] | str) -> tuple[Citation, ...]:
-    """Return the citations with `is_used` set for the used ones; those marked before stay so.
-
-    Args:
-        citations: From `list_citations`.
-        used: Markers, or the answer itself.
-    """
-    citations = tuple(citations)
-    if isinstance(used, str):
-        used = used_citations(used, [citation.marker for citation in citations])
-    chosen = frozenset(used)
-    return tuple(replace(c, is_used=True) if c.marker in chosen else c for c in citations)
-
-
 def excerpt(text: str, length: int = 50) -> str:
     """Return the first characters of a text on one line, no character that people see as one split."""
     line = " ".join(text.split())
@@ -267,21 +253,12 @@ def list_citations(context: Any) -> tuple[Citation, ...]:
     )
 
 
-def sources_block(context: Any, used: Iterable[str] | str | None = None) -> str:
-    """Return the list of sources to put below an answer; "" if none is used.
+def sources_block(citations: Iterable[Citation]) -> str:
+    """Return the list of sources to put below an answer; "" where there are none.
 
-    A line for each, in text order: marker, source, and the first 50 characters of what was shown.
-
-    Args:
-        context: The context that the answer was made from.
-        used: Markers, or the answer itself; None is all.
+    A line for each: marker, source, and the first 50 characters of what was shown.
     """
-    citations = list_citations(context)
-    if used is not None:
-        citations = tuple(citation for citation in mark_used(citations, used) if citation.is_used)
     lines = [
-        f"{citation.marker}: {citation.source}"
-        + (f" - {excerpt(citation.excerpt)}..." if citation.excerpt else "")
-        for citation in citations
+        f"{c.marker}: {c.source}" + (f" - {excerpt(c.excerpt)}..." if c.excerpt else "") for c in citations
     ]
     return "\n\n---\nSources:\n" + "\n".join(lines) if lines else ""

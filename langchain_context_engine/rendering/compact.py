@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from langchain_context_engine.errors import ConfigError, UnknownNameError
@@ -55,11 +55,9 @@ def compact(text: str, allowance: int, count: Count, compactor: Compactor) -> Co
         return CompactResult(text)
     if allowance <= 0:
         return CompactResult("")
-    named: Any = compactor
-    if isinstance(compactor, Cut):
-        named, compactor = compactor.truncator, replace(compactor, count=count)
+    cut = compactor.truncator if isinstance(compactor, Cut) else None
     try:
-        shorter = compactor(text, allowance)
+        shorter = compactor(text, allowance) if cut is None else cut(text, allowance, count)
     except Exception as error:  # noqa: BLE001 - a compactor may fail in any way; the text must still fit
         problem = f"failed ({type(error).__name__})"
     else:
@@ -71,6 +69,7 @@ def compact(text: str, allowance: int, count: Count, compactor: Compactor) -> Co
             return CompactResult(shorter, is_compacted=True)
         else:
             problem = f"gave {tokens} tokens where {allowance} were allowed"
+    named: Any = cut or compactor
     name = getattr(named, "__qualname__", type(named).__name__)
     warning = f"compactor {name} {problem}; the text was cut instead"
     return CompactResult(keep_start(text, allowance, count), warning=warning)
@@ -78,19 +77,13 @@ def compact(text: str, allowance: int, count: Count, compactor: Compactor) -> Co
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A compactor that only cuts.
-
-    Attributes:
-        truncator: How.
-        count: Counts tokens; None is the default tokenizer. `compact` sets its own.
-    """
+    """A compactor that only cuts; `compact` counts by its own counter, a call alone by the default one."""
 
     truncator: Truncator
-    count: Count | None = field(default=None, repr=False)
 
     def __call__(self, text: str, allowance: int) -> str:
         """Return what is left of the text."""
-        return self.truncator(text, allowance, self.count or resolve_tokenizer("auto"))
+        return self.truncator(text, allowance, resolve_tokenizer("auto"))
 
 
 @dataclass(frozen=True, slots=True)

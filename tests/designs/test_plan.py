@@ -34,6 +34,7 @@ from langchain_context_engine.designs import (
 )
 from langchain_context_engine.errors import BudgetError, ScopeError
 from langchain_context_engine.journal import Journal
+from langchain_context_engine.rendering.compact import resolve_compactor
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from tests.builders import FailingSource, count_with_join_cost, count_words
 from tests.designs.plan_builders import (
@@ -247,6 +248,8 @@ def test_an_unknown_or_impossible_compactor_never_becomes_another():
         a_plan(policy={"compactor": {"type": "extractiv"}})
     with pytest.raises(ConfigError, match="model"):
         a_plan(policy={"compactor": {"type": "summary"}})
+    with pytest.raises(ConfigError, match="compactor must be a name"):
+        resolve_compactor(7)
     with pytest.raises(ConfigError, match="built-in"):
         a_plan(compactors={"truncate": lambda text, allowance: ""})
 
