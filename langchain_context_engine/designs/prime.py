@@ -26,7 +26,7 @@ from langchain_context_engine.filters import in_scope
 from langchain_context_engine.journal import open_journal
 from langchain_context_engine.models.metadata import checked_fields
 from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.models.source import SupportsGet, SupportsPrepare, collection_of
+from langchain_context_engine.models.source import SupportsPrepare, readers
 from langchain_context_engine.models.types import Candidate, Key, Passage
 from langchain_context_engine.pipeline.selection import Diversity, knapsack
 from langchain_context_engine.ranking.fusion import Fusion
@@ -499,16 +499,14 @@ class PrimeContextService:
     def _find(self, item_id: str, scope: Mapping[str, Any]) -> Key:
         """Return the key of a record that the scope may see: whoever cannot see it must not move it."""
         request = ContextRequest(scope=scope)
-        collection, _, rest = item_id.partition("/")
+        named, _, rest = item_id.partition("/")
         keys: set[Key] = set()
-        for source in self.engine.sources:
-            if isinstance(source, SupportsGet):
-                is_named = rest and collection == collection_of(source)
-                found = source.get([rest if is_named else item_id], request)
-                keys |= {candidate.key for candidate in found if in_scope(candidate, request)}
+        for collection, source in readers(self.engine.sources).items():
+            found = source.get([rest if rest and collection == named else item_id], request)
+            keys |= {candidate.key for candidate in found if in_scope(candidate, request)}
         if len(keys) > 1:
-            named = " or ".join(sorted("/".join(key) for key in keys))
-            raise ConfigError(f"item {item_id!r} stands in several collections; give {named}")
+            either = " or ".join(sorted("/".join(key) for key in keys))
+            raise ConfigError(f"item {item_id!r} stands in several collections; give {either}")
         if not keys:
             raise ConfigError(f"there is no item {item_id!r}; give the id of an item of a context")
         return keys.pop()
