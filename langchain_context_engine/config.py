@@ -315,7 +315,7 @@ class EngineConfig(BaseModel):
         dedupe_key: A metadata key whose text is compared in place of the shown one.
         fusion: How search legs are fused.
         unit_value: How sentences are valued.
-        citations: A style's name, or `passages -> markers`.
+        citations: A style's name, or `(passages, texts where no marker may stand) -> markers`.
         group_by: What sections and shares are by: "source" or "kind".
         titles: Group → section title, in the order of sections.
         empty_section: What stands in a named section without passages; "" leaves it out.

@@ -5,11 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from langchain_context_engine.rendering.templates import (
-    Template,
-    fill_frame,
-    passage_block,
-)
+from langchain_context_engine.rendering.containment import fill
+from langchain_context_engine.rendering.templates import Template, passage_block
 
 NEXT = "the next passage stands here"
 INTRO = "Intro\n\n```python\nprint(1)\nprint(2)\nprint(3)\n```\nend"
@@ -43,8 +40,7 @@ def code_of(markdown: str) -> list[str]:
 
 
 def join(template: Template, *blocks: str) -> str:
-    header, footer = fill_frame(template, {}, blocks)
-    return header + template.separator.join(blocks) + footer
+    return fill(template.header, {}) + template.separator.join(blocks) + fill(template.footer, {})
 
 
 def is_contained(template: Template, block: str) -> bool:
@@ -57,5 +53,4 @@ FENCED = [
     Template(name="fenced", passage="## {{type}}\n```\n{{content}}\n```\n"),
     Template(name="tildes", passage="~~~{{type}}\n{{content}}\n~~~", separator="\n\n"),
     Template(name="info", passage="```{{title}}\n{{content}}\n```"),
-    Template(name="around", header="Notes:\n```\n", passage="{{content}}", footer="\n```\n"),
 ]

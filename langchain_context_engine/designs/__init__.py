@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-from langchain_context_engine.designs.arguments import EngineSettings as EngineSettings
 from langchain_context_engine.designs.learning import ContextAssemblyError as ContextAssemblyError
 from langchain_context_engine.designs.learning import FormattedContext as FormattedContext
 from langchain_context_engine.designs.learning import InvalidContextTypeError as InvalidContextTypeError
 from langchain_context_engine.designs.learning import LearningMemoryAssembler as LearningMemoryAssembler
 from langchain_context_engine.designs.learning import Searcher as Searcher
 from langchain_context_engine.designs.memory import CacheConfig as CacheConfig
-from langchain_context_engine.designs.memory import ContextFormatter as ContextFormatter
 from langchain_context_engine.designs.memory import ContextOptions as ContextOptions
 from langchain_context_engine.designs.memory import ContextPreview as ContextPreview
 from langchain_context_engine.designs.memory import ContextResult as ContextResult
@@ -27,17 +25,15 @@ from langchain_context_engine.designs.memory import SearchAnalytics as SearchAna
 from langchain_context_engine.designs.memory import SearchOptions as SearchOptions
 from langchain_context_engine.designs.memory import SearchResult as SearchResult
 from langchain_context_engine.designs.plan import ContextAssembler as ContextAssembler
+from langchain_context_engine.designs.plan import ContextPack as ContextPack
+from langchain_context_engine.designs.plan import ContextPackBlock as ContextPackBlock
 from langchain_context_engine.designs.plan import ContextPlan as ContextPlan
-from langchain_context_engine.designs.plan_assembly import ContextPack as ContextPack
-from langchain_context_engine.designs.plan_assembly import ContextPackBlock as ContextPackBlock
-from langchain_context_engine.designs.plan_assembly import ContextRetrieverRequest as ContextRetrieverRequest
-from langchain_context_engine.designs.plan_assembly import Pack as Pack
-from langchain_context_engine.designs.plan_assembly import PlanResult as PlanResult
+from langchain_context_engine.designs.plan import ContextRetrieverRequest as ContextRetrieverRequest
+from langchain_context_engine.designs.plan import Pack as Pack
+from langchain_context_engine.designs.plan import PlanResult as PlanResult
 from langchain_context_engine.designs.plan_messages import ContextDeclaration as ContextDeclaration
 from langchain_context_engine.designs.plan_messages import ContextPolicySpec as ContextPolicySpec
-from langchain_context_engine.designs.plan_messages import MessageCounter as MessageCounter
 from langchain_context_engine.designs.prime import ContextItem as ContextItem
-from langchain_context_engine.designs.prime import ContextMetrics as ContextMetrics
 from langchain_context_engine.designs.prime import ContextStats as ContextStats
 from langchain_context_engine.designs.prime import PrimeContext as PrimeContext
 from langchain_context_engine.designs.prime import PrimeContextService as PrimeContextService

@@ -1,15 +1,13 @@
-"""What designs are given: typed settings, checked options, stores and functions as sources."""
+"""What designs are given: checked options, stores and functions as sources."""
 
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from chromadb import Collection
     from langchain_core.vectorstores import VectorStore
 
-    from langchain_context_engine.models.budget import Budget
     from langchain_context_engine.models.source import Source
 
     Store: TypeAlias = Collection | VectorStore | Source
@@ -40,48 +37,6 @@ _IDS = ("evidence_item_id", "id", "sha")
 _TEXTS = ("content", "text", "message")
 _SCORES = ("score", "relevance", "similarity")
 _READ = {"evidence_item_id", "id", "content", "text", "metadata", *_SCORES}
-
-
-class EngineSettings(TypedDict, total=False):
-    """What every design passes on to its engine, by name: see `EngineConfig` and `ContextEngine`."""
-
-    budget: int | Budget | None
-    weights: Mapping[str, float] | None
-    signals: Mapping[str, Any]
-    template: Any
-    templates: Mapping[str, Any]
-    tokenizer: Any
-    scope_keys: Sequence[str] | str
-    timeout_seconds: float
-    limit: int | None
-    min_score: float | None
-    thresholds: Mapping[str, Any]
-    truncator: Any
-    compactor: Any
-    selection: Literal["adaptive", "score", "density", "knapsack"]
-    diversity: Any
-    order: Any
-    dedupe_threshold: float | None
-    dedupe_rules: Sequence[Any]
-    dedupe_key: str | None
-    fusion: Any
-    unit_value: Any
-    citations: Any
-    group_by: Literal["source", "kind"]
-    titles: Mapping[str, str]
-    empty_section: str
-    notes: Mapping[str, str]
-    closing: str
-    uncounted: Sequence[str]
-    counted_by: str
-    shown_score: Literal["score", "relevance"]
-    doubtful_below: float
-    unsure_below: float
-    when_doubtful: Literal["keep", "empty"]
-    index_dir: str | Path | None
-    rerank: Any
-    rerank_best: int
-    rerank_seconds: float
 
 
 class Checked(BaseModel):
@@ -177,10 +132,9 @@ def _fields(item: Any) -> Any:
         return item
     if hasattr(item, "page_content"):
         return {"text": item.page_content, "id": item.id, "metadata": item.metadata}
-    if dataclasses.is_dataclass(item) and not isinstance(item, type):
-        return {f.name: getattr(item, f.name) for f in dataclasses.fields(item)}
-    if hasattr(item, "__dict__"):
-        return vars(item)
+    names = getattr(item, "__dataclass_fields__", None) or getattr(item, "__dict__", None)
+    if names is not None:
+        return {name: getattr(item, name) for name in names}
     raise SourceError(f"a function gave {type(item).__name__}, expected texts, Documents or records")
 
 

@@ -15,15 +15,11 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.embeddings import Embeddings
 
-from langchain_context_engine.designs.arguments import (
-    EngineSettings,
-    FunctionSource,
-    as_source,
-)
+from langchain_context_engine.designs.arguments import FunctionSource, as_source
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.errors import (
     AllSourcesFailedError,
@@ -87,6 +83,7 @@ _SHOWN_ON = {
     "surprise": ("goal", "prediction", "outcome", "surprise"),
     "root_cause": ("goal", "hypothesis", "outcome", "root_cause"),
 }
+_LOGGER = logging.getLogger(__name__)
 _MOST_FILES = 5
 _MOST_VALUES = 5
 _SAID, _SECTION, _THING = "said", "section", "ghap_id"
@@ -326,7 +323,7 @@ class LearningMemoryAssembler:
         soft_limit: bool = False,
         journal: Any = None,
         fields: Mapping[str, str] | None = None,
-        **settings: Unpack[EngineSettings],
+        **settings: Any,
     ) -> None:
         self.searcher, names = Searcher.of(searcher), checked_fields(fields)
         stores = self.searcher.stores()
@@ -442,42 +439,25 @@ def _nothing(request: ContextRequest, error: AllSourcesFailedError) -> Context:
 
 
 def _told(context: Context, event: str) -> FormattedContext:
-    """Return an answer, logged by structlog: how many and how long, never a text.
+    """Return an answer, logged with its figures as fields: how many and how long, never a text.
 
     Events: the given one; `context.source_failed` for each source that failed; `context.limit_exceeded`.
     """
-    found, log = FormattedContext.of(context), _logger()
+    found = FormattedContext.of(context)
     tokens = {"token_count": found.token_count, "max_tokens": context.budget}
-    log.info(
-        event,
-        items=len(found.items),
-        sources_used=dict(found.sources_used),
-        **tokens,
-        status=str(context.status),
-        milliseconds=round(sum(context.timings.values()), 1),
-    )
+    told = {"items": len(found.items), "sources_used": found.sources_used, **tokens}
+    milliseconds = round(sum(context.timings.values()), 1)
+    _log(logging.INFO, event, **told, status=str(context.status), milliseconds=milliseconds)
     for warning in context.warnings:
         if warning.startswith("source ") and " failed: " in warning:
-            log.warning("context.source_failed", warning=warning)
+            _log(logging.WARNING, "context.source_failed", warning=warning)
     if found.limit_exceeded:
-        log.warning("context.limit_exceeded", **tokens)
+        _log(logging.WARNING, "context.limit_exceeded", **tokens)
     return found
 
 
-def _logger() -> Any:
-    """Return structlog's logger as the application configured it; else one of `logging`, not to print."""
-    import structlog
-
-    if structlog.is_configured():
-        return structlog.get_logger(__name__)
-    return structlog.wrap_logger(
-        logging.getLogger(__name__),
-        wrapper_class=structlog.stdlib.BoundLogger,
-        processors=[
-            structlog.stdlib.filter_by_level,
-            structlog.processors.KeyValueRenderer(key_order=["event"]),
-        ],
-    )
+def _log(level: int, event: str, **figures: Any) -> None:
+    _LOGGER.log(level, "%s %s", event, figures, extra={"event": event, **figures})
 
 
 def _section_of(context_type: str) -> str:
@@ -529,17 +509,15 @@ def _narrowed(section: str, request: ContextRequest) -> dict[str, str]:
     return {"domain": focus["domain"], **({"outcome_status": "falsified"} if section == "full" else {})}
 
 
-_ARGUMENTS = {"outcome_status": "outcome"}
-"""A record's metadata key → the name that a searcher's method has for it, where that is another."""
-
-
 def _method_source(name: str, method: Any, axis: str = "") -> FunctionSource:
     """Return a method of a searcher as a source; what it narrowed by, its records need not tell again."""
     parameters = inspect.signature(method).parameters
     takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
 
     def ask(request: ContextRequest) -> Any:
-        narrowed = {_ARGUMENTS.get(key, key): value for key, value in _narrowed(axis, request).items()}
+        narrowed = _narrowed(axis, request)
+        if "outcome_status" in narrowed:  # which the document's searchers call so
+            narrowed["outcome"] = narrowed.pop("outcome_status")
         arguments = {"limit": request.limit, **({"axis": axis} if axis else {}), **narrowed}
         accepted = {key: value for key, value in arguments.items() if takes_all or key in parameters}
         return method(request.query, **accepted)

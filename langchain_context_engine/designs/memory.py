@@ -26,7 +26,7 @@ from langchain_core.runnables.config import ContextThreadPoolExecutor
 from langchain_core.stores import ByteStore
 
 from langchain_context_engine.config import Registry
-from langchain_context_engine.designs.arguments import EngineSettings, FunctionSource, as_source, off_loop
+from langchain_context_engine.designs.arguments import as_source, off_loop
 from langchain_context_engine.embeddings.cache import CachedEmbeddings
 from langchain_context_engine.embeddings.vectors import check_vector
 from langchain_context_engine.engine import ContextEngine
@@ -45,7 +45,6 @@ from langchain_context_engine.ranking.links import links_of
 from langchain_context_engine.ranking.signals import MISSING, Stated, clamp, read_number
 from langchain_context_engine.rendering.templates import TEMPLATES, Template
 from langchain_context_engine.sources.shared import QueryVectors
-from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.replay import ranking, replay
 
@@ -69,9 +68,12 @@ _DEEPEST = 10
 _AT_ONCE = 8
 _LONGEST_LOGGED = 200
 _PLACE = "\0place"
-_LEAST = 1e-12
-_BY_PLACE: Mapping[str, Any] = {"weights": {"ranker": 1.0}, "signals": {"ranker": Stated(key=_PLACE)}}
-"""Settings that rank by the place that something else gave each memory."""
+_BY_PLACE: Mapping[str, Any] = {
+    "weights": {"ranker": 1.0},
+    "signals": {"ranker": Stated(key=_PLACE)},
+    "min_score": 1e-12,
+}
+"""Settings that rank by the place that a function gave each memory; what it left out has none."""
 
 _METADATA = re.compile(r"\{\{\s*(?:type|confidence|timestamp)\s*\}\}")
 _METADATA_SHOWN = " ({{type}}, confidence: {{confidence}}, {{timestamp}})"
@@ -400,7 +402,7 @@ class MemoryEngine:
         journal: Any = None,
         workspace_key: str = WORKSPACE_KEY,
         fields: Mapping[str, str] | None = None,
-        **settings: Unpack[EngineSettings],
+        **settings: Any,
     ) -> None:
         embeddings = getattr(storage, "embeddings", None) if embeddings is None else embeddings
         self.embedding_cache = _cached(embeddings, cache or CacheConfig(), expected_embedding_dimensions)
@@ -576,21 +578,10 @@ class MemoryEngine:
         depth = fields.pop("depth", 1)
         if options.get("include_relationships"):
             fields["depth"] = min(_DEEPEST, max(1, depth)) if isinstance(depth, int) else depth
-        if is_vector:
-            if asked is None or isinstance(asked, (str, bytes)):
-                raise ConfigError(f"vector must be a list of numbers, got {type(asked).__name__}")
-            fields["vector"] = check_vector(asked, "the vector")
-        elif not isinstance(asked, str):
-            raise ConfigError(f"query must be a string, got {type(asked).__name__}")
-        else:
-            fields["query"] = asked
-        scope = self._scope(workspace_id)
-        try:
-            return ContextRequest(scope=scope, template=template, **fields)
-        except ConfigError as error:
-            field, _, why = str(error).partition(" ")
-            named = {field: name for name, field in _REQUEST_FIELDS.items()}
-            raise ConfigError(f"{named.get(field, field)} {why}") from None
+        if is_vector and (asked is None or isinstance(asked, str)):
+            raise ConfigError(f"vector must be a list of numbers, got {type(asked).__name__}")
+        fields |= {"vector": check_vector(asked, "the vector")} if is_vector else {"query": asked}
+        return ContextRequest(scope=self._scope(workspace_id), template=template, **fields)
 
     def _scope(self, workspace_id: Any) -> dict[str, Any]:
         is_name = isinstance(workspace_id, (str, int)) and not isinstance(workspace_id, bool)
@@ -603,12 +594,10 @@ class MemoryEngine:
         return _as_template(self.templates[given] if isinstance(given, str) else given, include_metadata)
 
     def _ranker(self, given: Any) -> Any:
-        """Return a ranker by its name (`by_` may be left out), or as it is; None is the default one."""
+        """Return a ranker by its name, or as it is; None is the default one."""
         if given is None or given == "default":
             return None
-        if isinstance(given, str):
-            return self.rankers[f"by_{given}" if f"by_{given}" in self.rankers else given]
-        return _checked_ranker(given)
+        return self.rankers[given] if isinstance(given, str) else _checked_ranker(given)
 
     def _ranked(self, context: Context, ranker: Ranker) -> Context:
         """Return what was found under another ranker. What a function says is written on the candidates.
@@ -622,7 +611,7 @@ class MemoryEngine:
             replace(c, metadata={**c.metadata, _PLACE: place})
             for c, place in zip(context.candidates, places, strict=True)
         )
-        return replay(replace(context, candidates=marked), self.engine, **_BY_PLACE, min_score=_LEAST)
+        return replay(replace(context, candidates=marked), self.engine, **_BY_PLACE)
 
     def _results(self, context: Context) -> Results:
         """Return the memories that were found themselves, best first."""
@@ -644,67 +633,6 @@ class MemoryEngine:
         )
 
 
-class ContextFormatter:
-    """Writes memories that were found elsewhere into a context that fits a budget, in the order given.
-
-    Args:
-        tokenizer: What counts tokens; see `EngineConfig`.
-
-    Example:
-        >>> found = [SearchResult(memory=Memory(id="m", content="Ship in May."), score=0.9)]
-        >>> print(ContextFormatter().format(found, "summary", 100))
-        Key information:
-        Ship in May.
-    """
-
-    def __init__(self, tokenizer: Any = "auto") -> None:
-        self._count = resolve_tokenizer(tokenizer)
-
-    def format(
-        self, memories: Sequence[SearchResult], template: str | ContextTemplate | Template, token_budget: int
-    ) -> ContextResult:
-        """Return the memories in a template, the first ones first; what does not fit is cut or left out.
-
-        Raises:
-            ConfigError: The template or the budget is wrong.
-        """
-        shown = _as_template(TEMPLATES[template] if isinstance(template, str) else template)
-        given = FunctionSource(name="memories", ask=lambda _: memories, records=_placed)
-        own = {**SETTINGS, **_BY_PLACE, "dedupe_threshold": None, "dedupe_rules": ()}
-        engine = ContextEngine([given], tokenizer=self._count, **own)
-        context = engine.build("", budget=token_budget, template=shown, limit=len(memories))
-        kept = {passage.key[1] for passage in context.passages}
-        found = tuple(result for result in memories if result.memory.id in kept)
-        ids = tuple(result.memory.id for result in found)
-        return ContextResult(memories=found, memory_ids=ids, template=shown.name, trace=context)
-
-    def estimate_tokens(self, text: str) -> int:
-        """Return the tokens of a text: counted, not estimated."""
-        return self._count(text)
-
-    def truncate_to_fit(
-        self, memories: Sequence[SearchResult], template: str | ContextTemplate | Template, token_budget: int
-    ) -> tuple[SearchResult, ...]:
-        """Return the memories that stand in the context that `format` would write."""
-        return self.format(memories, template, token_budget).memories
-
-
-def _placed(results: Sequence[SearchResult]) -> list[Candidate]:
-    """Return results as candidates that keep their order."""
-    return [
-        Candidate(
-            id=memory.id,
-            text=memory.content,
-            kind=memory.type,
-            relevance=result.score,
-            created_at=memory.created_at,
-            metadata={**memory.metadata, "confidence": memory.confidence, _PLACE: 1 - i / (1 + len(results))},
-        )
-        for i, result in enumerate(results)
-        for memory in (result.memory,)
-    ]
-
-
 def _cached(embeddings: Any, cache: CacheConfig, expected: int | None) -> CachedEmbeddings:
     """Return embeddings behind a cache; those that do not tell how long their vectors are embed one word."""
     cached = (
@@ -723,21 +651,12 @@ def _cached(embeddings: Any, cache: CacheConfig, expected: int | None) -> Cached
 
 
 def _read_options(given: Any, more: Mapping[str, Any], *, is_search: bool) -> dict[str, Any]:
-    """Return the options of a mapping, with further ones on top.
-
-    Raises:
-        ConfigError: A name is unknown, or a value wrong; the message names it.
-    """
-    if given is not None and not isinstance(given, Mapping):
-        raise ConfigError(f"options are a mapping, got {type(given).__name__}")
+    """Return the options of a mapping, with further ones on top."""
     options = {name: value for name, value in {**(given or {}), **more}.items() if value is not None}
     known = (SearchOptions if is_search else ContextOptions).__annotations__
     for name in options:
         if name not in known:
             raise UnknownNameError("option", name, known)
-    confidence = read_number(options.get("min_confidence", 0))
-    if confidence is None or not 0 <= confidence <= 1:
-        raise ConfigError(f"min_confidence must be a number from 0 to 1, got {options['min_confidence']!r}")
     return options
 
 

@@ -17,7 +17,7 @@ from langchain_core.messages import (
     convert_to_messages,
 )
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from langchain_context_engine.designs.arguments import Checked
 from langchain_context_engine.errors import ConfigError, TemplateError
@@ -75,8 +75,7 @@ class ContextPolicySpec(Checked):
     Attributes:
         input_budget: Tokens of everything that goes to the model; not given is no bound.
         pack_budget: What the packs share.
-        overflow: What happens to what does not fit: "compact" leaves out or cuts, in the order of the
-            design; "error" raises `BudgetError`.
+        overflow: "compact": what does not fit is left out or cut, in the order of the design.
         compactor: How packs and the system prompt are cut; not given cuts packs to the sentences that
             say most, and the system prompt at its end.
         max_iterations: How often a text is fitted again because its tokens did not add up.
@@ -85,15 +84,10 @@ class ContextPolicySpec(Checked):
 
     input_budget: BudgetSpec = BudgetSpec()
     pack_budget: PackBudgetSpec = PackBudgetSpec()
-    overflow: Literal["compact", "error"] = "compact"
+    overflow: Literal["compact"] = "compact"
     compactor: CompactorSpec | None = None
     max_iterations: int = Field(default=4, ge=1, strict=True)
     expansion: ExpansionSpec = ExpansionSpec()
-
-    @field_validator("compactor", mode="before")
-    @classmethod
-    def _read_name(cls, value: Any) -> Any:
-        return {"type": value} if isinstance(value, str) else value
 
 
 class MessageSpec(Checked):
@@ -127,18 +121,13 @@ class ContextDeclaration(Checked):
 
     Attributes:
         name: What it is called.
-        messages: In the order of the prompt; None is every pack, the history, the user's message.
+        messages: In the order of the prompt.
         policy: How it fits its budget.
     """
 
     name: str = "plan"
-    messages: tuple[Directive, ...] | None = None
+    messages: tuple[Directive, ...]
     policy: ContextPolicySpec = ContextPolicySpec()
-
-    @field_validator("policy", mode="before")
-    @classmethod
-    def _read_policy(cls, value: Any) -> Any:
-        return {} if value is None else value
 
 
 def packs_named(directive: Directive) -> list[str]:

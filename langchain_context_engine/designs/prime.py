@@ -16,25 +16,23 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from pydantic.alias_generators import to_camel
 
-from langchain_context_engine.designs.arguments import EngineSettings
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.errors import ConfigError, ScopeError
 from langchain_context_engine.filters import in_scope
 from langchain_context_engine.journal import open_journal
 from langchain_context_engine.models.metadata import checked_fields
 from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.models.source import SupportsGet, SupportsPrepare, collection_of
+from langchain_context_engine.models.source import SupportsPrepare, readers
 from langchain_context_engine.models.types import Candidate, Key, Passage
 from langchain_context_engine.pipeline.selection import Diversity, knapsack
 from langchain_context_engine.ranking.fusion import Fusion
 from langchain_context_engine.rendering.citations import (
     Citation,
     list_citations,
-    mark_used,
     sources_block,
     used_citations,
 )
@@ -186,26 +184,6 @@ class ContextStats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContextMetrics:
-    """Figures of one answer; times in milliseconds. The same go to OpenTelemetry, see `telemetry`."""
-
-    assembly_time: float
-    search_latency: float
-    scoring_latency: float
-    optimization_latency: float
-    items_retrieved: int
-    items_selected: int
-    token_usage: int
-    is_cached: bool
-    cache_hit_rate: float = 0.0
-
-    def to_dict(self) -> dict[str, float]:
-        """Return the figures under the document's names, JSON-ready."""
-        figures: dict[str, float] = _named(self, "is_cached")
-        return figures
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PrimeContext:
     """A context as the service answers it."""
 
@@ -238,34 +216,43 @@ class PrimeContext:
         )
 
     @property
-    def metrics(self) -> ContextMetrics:
-        """The figures of this answer."""
+    def is_cached(self) -> bool:
+        """Whether it was kept from the same request before."""
+        return "cache" in self.trace.timings
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Figures of this answer under the document's names, JSON-ready; times in milliseconds.
+
+        The same go to OpenTelemetry, see `telemetry`.
+        """
         timings = self.trace.timings
         search, scoring, optimisation = (
             sum(timings.get(stage, 0.0) for stage in stages) for stages in PHASES.values()
         )
-        return ContextMetrics(
-            assembly_time=timings.get("total", sum(timings.values())),
-            search_latency=search,
-            scoring_latency=scoring,
-            optimization_latency=optimisation,
-            items_retrieved=len(self.trace.candidates),
-            items_selected=len(self.items),
-            token_usage=self.total_tokens,
-            is_cached="cache" in timings,
-            cache_hit_rate=self.cache_hit_rate,
-        )
+        return {
+            "assemblyTime": timings.get("total", sum(timings.values())),
+            "itemsRetrieved": len(self.trace.candidates),
+            "itemsSelected": len(self.items),
+            "tokenUsage": self.total_tokens,
+            "cacheHitRate": self.cache_hit_rate,
+            "searchLatency": search,
+            "scoringLatency": scoring,
+            "optimizationLatency": optimisation,
+        }
 
     def mark_as_used(self, used: Iterable[str] | str) -> PrimeContext:
         """Return a copy whose citations say which ones were used (markers, or the answer itself).
 
         Those marked before stay so.
         """
-        return replace(self, citations=mark_used(self.citations, used))
+        chosen = set(used_citations(used, self.trace.citations) if isinstance(used, str) else used)
+        marked = (replace(c, is_used=True) if c.marker in chosen else c for c in self.citations)
+        return replace(self, citations=tuple(marked))
 
     def format_citations_for_response(self) -> str:
         """Return the Sources block of the citations that were used, to put below the answer; "" of none."""
-        return sources_block(self.trace, [c.marker for c in self.citations if c.is_used])
+        return sources_block(c for c in self.citations if c.is_used)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `POST /build` answers as `data`, with the document's names, JSON-ready."""
@@ -322,7 +309,7 @@ class PrimeContextService:
         journal: Any = None,
         settings: PrimeSettings = DEFAULTS,
         fields: Mapping[str, str] | None = None,
-        **engine_settings: Unpack[EngineSettings],
+        **engine_settings: Any,
     ) -> None:
         journal, names = open_journal(journal), checked_fields(fields)
         collections = files if isinstance(files, (list, tuple)) else [files]
@@ -484,7 +471,7 @@ class PrimeContextService:
         """Return an answer, its figures logged: no text, id or scope."""
         cache = self.engine.cache
         answer = PrimeContext.of(context, cache_hit_rate=0.0 if cache is None else cache.hit_rate)
-        _LOGGER.info("Context assembly metrics %s", figures := answer.metrics.to_dict(), extra=figures)
+        _LOGGER.info("Context assembly metrics %s", figures := answer.metrics, extra=figures)
         return answer
 
     def _request(
@@ -512,16 +499,14 @@ class PrimeContextService:
     def _find(self, item_id: str, scope: Mapping[str, Any]) -> Key:
         """Return the key of a record that the scope may see: whoever cannot see it must not move it."""
         request = ContextRequest(scope=scope)
-        collection, _, rest = item_id.partition("/")
+        named, _, rest = item_id.partition("/")
         keys: set[Key] = set()
-        for source in self.engine.sources:
-            if isinstance(source, SupportsGet):
-                is_named = rest and collection == collection_of(source)
-                found = source.get([rest if is_named else item_id], request)
-                keys |= {candidate.key for candidate in found if in_scope(candidate, request)}
+        for collection, source in readers(self.engine.sources).items():
+            found = source.get([rest if rest and collection == named else item_id], request)
+            keys |= {candidate.key for candidate in found if in_scope(candidate, request)}
         if len(keys) > 1:
-            named = " or ".join(sorted("/".join(key) for key in keys))
-            raise ConfigError(f"item {item_id!r} stands in several collections; give {named}")
+            either = " or ".join(sorted("/".join(key) for key in keys))
+            raise ConfigError(f"item {item_id!r} stands in several collections; give {either}")
         if not keys:
             raise ConfigError(f"there is no item {item_id!r}; give the id of an item of a context")
         return keys.pop()

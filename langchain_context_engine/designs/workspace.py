@@ -16,12 +16,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from langchain_core.embeddings import Embeddings
 from pydantic import Field
 
-from langchain_context_engine.designs.arguments import Checked, EngineSettings, off_loop
+from langchain_context_engine.designs.arguments import Checked, off_loop
 from langchain_context_engine.designs.workspace_blocks import (
     ActivitySettings,
     Blocks,
@@ -270,8 +270,8 @@ DEFAULT_CONTEXT_CONFIG = ContextConfig()
 class ContextItem:
     """One block in the context.
 
-    Its `relevance` is its collector's own claim, its `score` what it was sorted by, 0–1; its `path` the names
-    from the top of the tree to it, titles or first lines, or what its metadata state under `path`.
+    Its `relevance` is its collector's own claim, its `score` what it was sorted by, 0–1; its `path` the
+    titles from the top of the tree to it, or what its metadata state under `path`.
     """
 
     block_id: str
@@ -380,7 +380,7 @@ class WorkspaceContextBuilder:
         config: ContextConfig = DEFAULT_CONTEXT_CONFIG,
         journal: Any = None,
         fields: Mapping[str, str] | None = None,
-        **settings: Unpack[EngineSettings],
+        **settings: Any,
     ) -> None:
         if not callable(permissions):
             raise ConfigError(

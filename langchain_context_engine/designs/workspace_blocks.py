@@ -47,11 +47,7 @@ fulfil, as a scope is, Chroma looks at all of them, which takes ten times as lon
 _MOST_READ_FOR_LINKS = 5_000
 """Blocks of a scope up to which the texts of all `links` are looked at; beyond, only lists are."""
 
-_WINDOWS = (1 / 64, 1 / 8, 1.0)
-"""Shares of the hours that count, in which the latest edits are sought: most of many are never read."""
-
 _VIEWS_LOOKED_AT = 200
-_NAME, _LONGEST_NAME = "\0name", 60
 
 
 class FocusSettings(Checked):
@@ -144,9 +140,9 @@ class Blocks:
 
     def find(self, condition: Filter, request: ContextRequest) -> Found:
         """Return id → block of all that fulfil a condition and may be known."""
-        return self.read(self.ids(to_chroma(condition), request), request)
+        return self.read(self.ids(condition, request), request)
 
-    def ids(self, where: dict[str, Any] | None, request: ContextRequest) -> list[str]:
+    def ids(self, condition: Filter, request: ContextRequest) -> list[str]:
         """Return the ids that the store finds; `read` tells which of them may be known.
 
         Only where that is much is the store asked for what is in the scope.
@@ -155,8 +151,8 @@ class Blocks:
         scope = all_of(read_scope(request.scope), read_where(request.where))
         if scope == NOTHING:
             return []
-        few = self.handle.few(where, (), _FEW)
-        return list(self.handle.rows(_both(where, to_chroma(scope))) if few is None else few)
+        few = self.handle.few(to_chroma(condition), (), _FEW)
+        return list(self.handle.rows(to_chroma(all_of(condition, scope))) if few is None else few)
 
     def links(self, request: ContextRequest) -> dict[str, Any] | None:
         """Return id → `links` of all blocks of the scope; None where those are too many to be read."""
@@ -171,9 +167,9 @@ class Blocks:
         if links is not None:
             return [id_ for id_, given in links.items() if not {*ids}.isdisjoint(map(str, read_list(given)))]
         # A store finds an id in a list; within a text it cannot look.
-        key = self.fields.get("links", "links")
+        key, scope = self.fields.get("links", "links"), to_chroma(read_scope(request.scope))
         tests = [{key: test} for id_ in ids for test in ({"$contains": id_}, {"$eq": id_})]
-        return self.ids({"$or": tests}, request) if tests else []
+        return list(self.handle.rows({"$and": [{"$or": tests}, scope]} if scope else {"$or": tests}))
 
     def children(self, parents: Sequence[str], request: ContextRequest) -> dict[str, list[Candidate]]:
         """Return parent → its children in reading order (`position`, then id)."""
@@ -204,7 +200,7 @@ class Blocks:
     def placed(self, candidates: Sequence[Candidate], request: ContextRequest) -> list[Candidate]:
         """Return candidates with their place in the tree told.
 
-        `title` becomes `[page] [type]`, `page_title` the page's title, `breadcrumb` the names from the
+        `title` becomes `[page] [type]`, `page_title` the page's title, `breadcrumb` the titles from the
         top to it, `created_at` when it was last changed, and where something is focused `tree_distance`
         is the number of steps between it and the focus. What has no common ancestor meets at the
         workspace itself, one step above both tops.
@@ -218,7 +214,7 @@ class Blocks:
         self, candidates: Sequence[Candidate], target: str | None, request: ContextRequest
     ) -> dict[str, Mapping[str, Any]]:
         """Return the metadata of candidates, the target, their ancestors and pages, read level by level."""
-        known = {c.id: _with_name(c.metadata, c.text) for c in candidates}
+        known = {c.id: c.metadata for c in candidates}
         asked = set(known)
         level = {str(page) for c in candidates if (page := c.metadata.get("page_id"))}
         level |= {target} if target else set()
@@ -228,8 +224,7 @@ class Blocks:
             if not level:
                 break
             asked |= level
-            for id_, block in self.read(sorted(level), request).items():
-                known[id_] = _with_name(block.metadata, block.text)
+            known |= {id_: block.metadata for id_, block in self.read(sorted(level), request).items()}
         return known
 
 
@@ -302,7 +297,7 @@ def connected(settings: RelationSettings, blocks: Blocks, request: ContextReques
     for step in range(depth if target else 0):
         wanted = _led_to(level, blocks.linking(list(level), links, within))
         if step == 0 and focus.get("database") is not None:
-            rows = blocks.ids(to_chroma(blocks.has("database_id", "$in", focus["database"])), within)
+            rows = blocks.ids(blocks.has("database_id", "$in", focus["database"]), within)
             wanted |= dict.fromkeys(rows[: 2 * most], 0.75)
         new = [id_ for id_ in sorted(wanted, key=lambda id_: -wanted[id_]) if id_ not in seen][: 2 * most]
         seen.update(new)
@@ -352,15 +347,10 @@ def _edited(
     """Return a user's latest edits within a span of time."""
     since, now = span
     by_user = blocks.has("updated_by", "$in", user)
-    is_number = to_chroma(all_of(by_user, blocks.has("updated_at", "$gte", -(2**53))))
-    texts = set(blocks.ids(to_chroma(by_user), request)) - set(blocks.ids(is_number, request))
-    found: Found = {}
-    for share in _WINDOWS:
-        start = int((now - share * (now - since)).timestamp())
-        found = blocks.find(all_of(by_user, blocks.has("updated_at", "$gte", start)), request)
-        if len(found) >= most:
-            break
-    found |= blocks.read(sorted(texts), request)
+    is_number = all_of(by_user, blocks.has("updated_at", "$gte", -(2**53)))
+    texts = set(blocks.ids(by_user, request)) - set(blocks.ids(is_number, request))
+    recent = all_of(by_user, blocks.has("updated_at", "$gte", int(since.timestamp())))
+    found = blocks.find(recent, request) | blocks.read(sorted(texts), request)
     times = {
         id_: min(at, now)
         for id_, block in found.items()
@@ -384,11 +374,6 @@ def _summarised(block: Candidate) -> Candidate:
     return replace(block, text=summary) if isinstance(summary, str) and summary.strip() else block
 
 
-def _both(*tests: dict[str, Any] | None) -> dict[str, Any] | None:
-    given = [test for test in tests if test]
-    return {"$and": given} if len(given) > 1 else next(iter(given), None)
-
-
 def _line_of(id_: str | None, known: Mapping[str, Mapping[str, Any]]) -> list[str]:
     line: list[str] = []
     while id_ is not None and id_ in known and id_ not in line:
@@ -403,9 +388,10 @@ def _told(candidate: Candidate, known: Mapping[str, Mapping[str, Any]], near: Se
     page = known.get(str(own.get("page_id")), own if candidate.kind == "page" else {})
     name = own.get("page_title") or page.get("title")
     line = _line_of(candidate.id, known)
+    titles = (known[id_].get("title") for id_ in reversed(line))
     metadata: dict[str, Any] = {
         "title": f"[{name}] [{candidate.kind}]" if name else f"[{candidate.kind}]",
-        "breadcrumb": [known[id_][_NAME] for id_ in reversed(line) if known[id_][_NAME]],
+        "breadcrumb": [" ".join(str(title).split()) for title in titles if title],
     }
     if name:
         metadata["page_title"] = str(name)
@@ -414,10 +400,3 @@ def _told(candidate: Candidate, known: Mapping[str, Mapping[str, Any]], near: Se
         metadata["tree_distance"] = min(shared, default=len(near) + len(line))
     changed = read_instant(own.get("updated_at")) or candidate.created_at
     return replace(candidate, created_at=changed, metadata={**own, **metadata})
-
-
-def _with_name(metadata: Mapping[str, Any], text: str) -> Mapping[str, Any]:
-    """Return metadata with what a block is called: its title, else the beginning of its first line."""
-    name = " ".join(str(metadata.get("title") or text.strip().partition("\n")[0]).split())
-    is_long = len(name) > _LONGEST_NAME and not metadata.get("title")
-    return {**metadata, _NAME: f"{name[: _LONGEST_NAME - 1].rstrip()}…" if is_long else name}

@@ -24,13 +24,6 @@ _MONTH = re.compile(r"\d{4}-\d{2}")
 # A zone behind a space, as git and databases print it, and its name beside it.
 _ZONE = re.compile(r"(?<=\d) *(?:UTC|GMT|Z|([+-]\d{2}:?\d{2})(?: +\(?[A-Z]{3,4}\)?)?)$")
 _WRITTEN = re.compile(r"[\w,. :/+\-]{6,80}")
-_WORDS = re.compile(r"[^\W\d_]+")
-_NAMES = re.compile(
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?|mon(?:day)?|tue(?:s|sday)?|wed(?:nesday)?|thu(?:rs|rsday)?|fri(?:day)?"
-    r"|sat(?:urday)?|sun(?:day)?|st|nd|rd|th|at|of|am|pm|a|p|m|utc|gmt|z|t)",
-    re.IGNORECASE,
-)
 _DAY_FIRST = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}")
 _LONGEST_KEPT, _MOST_KEPT = 40, 2**13
 """Characters of a text whose instant is kept, and how many are: questions read the same dates again."""
@@ -94,16 +87,23 @@ def _read_written(text: str) -> datetime | None:
     """Return the instant of a date in words or with slashes; None where it may be either of two days."""
     from dateutil import parser
 
-    if not _WRITTEN.fullmatch(text) or not all(map(_NAMES.fullmatch, _WORDS.findall(text))):
+    if not _WRITTEN.fullmatch(text):
         return None
     readings = {
-        parser.parse(text, dayfirst=day_first, default=default)
+        parser.parse(text, dayfirst=day_first, default=default, tzinfos=_zone)
         for day_first in _orders(text)
         # What is taken from the default was not written: a time alone, a month without its year.
         for default in (datetime(2004, 1, 1, tzinfo=UTC), datetime(2008, 3, 2, tzinfo=UTC))
     }
     found = readings.pop()
     return None if readings else read_instant(found)
+
+
+def _zone(name: str | None, seconds: int | None) -> int | None:
+    """Return a zone's seconds east; one that has but a name may be any of several."""
+    if name and seconds is None:
+        raise ValueError(f"the zone {name} is not known")
+    return seconds
 
 
 def _orders(text: str) -> tuple[bool, ...]:

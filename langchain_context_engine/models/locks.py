@@ -41,10 +41,6 @@ class ForkSafeLock:
         if self._lock.locked():  # not in the child of a thread that forked while it held it
             self._lock.release()
 
-    def locked(self) -> bool:
-        """Return whether somebody holds it."""
-        return self._lock.locked()
-
     def renew(self) -> None:
         """Be free and forget, in the child of a fork."""
         self._lock = threading.Lock()

@@ -11,7 +11,7 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -118,39 +118,32 @@ def _spans_of(inner: str) -> Iterator[tuple[int, int]]:
     yield from (span for span in spans if _fits(*span))
 
 
-def number_markers(texts: Sequence[str], *, avoid: Iterable[str] = ()) -> list[str]:
-    """Return one marker for each text: `[1]`, `[2]`, … in order, without those that stand in any text.
+def number_markers(passages: Sequence[Passage], avoid: Iterable[str]) -> list[str]:
+    """Return a marker for each passage: `[1]`, `[2]`, … without those that stand in a text to avoid.
 
     A number counts as standing there in a group too: `[3, 4]` or `[3-5]`.
-
-    Args:
-        texts: The texts that get a marker.
-        avoid: Further texts in which no marker may stand.
     """
-    taken = {span for text in (*texts, *avoid) for span in _number_spans(text)}
     numbers: list[int] = []
     number = 1
-    for first, last in sorted(taken):
-        numbers += range(number, min(first, number + len(texts) - len(numbers)))
+    for first, last in sorted({span for text in avoid for span in _number_spans(text)}):
+        numbers += range(number, min(first, number + len(passages) - len(numbers)))
         number = max(number, last + 1)
-    numbers += range(number, number + len(texts) - len(numbers))
+    numbers += range(number, number + len(passages) - len(numbers))
     return [f"[{n}]" for n in numbers]
 
 
-def key_markers(items: Sequence[tuple[str, Key]], *, avoid: Iterable[str] = ()) -> list[str]:
-    """Return one marker for each item, made of its kind and its key: `[fil-1a2b3c]`.
+def key_markers(passages: Sequence[Passage], avoid: Iterable[str]) -> list[str]:
+    """Return a marker for each passage, made of its kind (else its origin) and its key: `[fil-1a2b3c]`.
 
-    The same item has the same marker in every context, but where it would equal another one or
-    stand in a text: then it is made with another salt.
-
-    Args:
-        items: (kind, key) of each.
-        avoid: Texts in which no marker may stand.
+    The same record has the same marker in every context, but where it would equal another one or stand in a
+    text to avoid: then it is made with another salt.
     """
     taken = {inner for text in avoid for inner in _in_brackets(text)}
     markers = []
-    for kind, key in items:
-        name = next(name for salt in itertools.count() if (name := _hashed(kind, key, salt)) not in taken)
+    for passage in passages:
+        candidate = passage.ranked.candidate
+        made = (_hashed(candidate.kind or candidate.origin, passage.key, salt) for salt in itertools.count())
+        name = next(name for name in made if name not in taken)
         taken.add(name)
         markers.append(f"[{name}]")
     return markers
@@ -173,31 +166,11 @@ def shown_beside(passage: Passage) -> tuple[str, ...]:
     return tuple(filter(opens_bracket, said)) if opens_bracket("".join(said)) else ()
 
 
-def _numbered(passages: Sequence[Passage], avoid: Iterable[str]) -> list[str]:
-    return number_markers([""] * len(passages), avoid=avoid)
+Markers = Callable[[Sequence[Passage], Iterable[str]], Sequence[str]]
+"""Gives passages, in text order, their markers, none of which stands in some texts."""
 
-
-def _keyed(passages: Sequence[Passage], avoid: Iterable[str]) -> list[str]:
-    items = [(p.ranked.candidate.kind or p.ranked.candidate.origin, p.key) for p in passages]
-    return key_markers(items, avoid=avoid)
-
-
-@dataclass(frozen=True, slots=True)
-class CitationStyle:
-    """Gives passages, in text order, their markers; `mark` makes them, none that stands in some texts."""
-
-    mark: Callable[[Sequence[Passage], Iterable[str]], list[str]]
-
-    def __call__(self, passages: Sequence[Passage]) -> list[str]:
-        """Return one marker for each passage, none that stands in any of them."""
-        return self.mark(passages, [text for passage in passages for text in shown_beside(passage)])
-
-
-CITATION_STYLES: Mapping[str, Callable[[Sequence[Passage]], Sequence[str]]] = {
-    "number": CitationStyle(_numbered),
-    "key": CitationStyle(_keyed),
-}
-"""How passages, given in text order, get their markers: `[1]`, or `[fil-1a2b3c]`."""
+CITATION_STYLES: Mapping[str, Markers] = {"number": number_markers, "key": key_markers}
+"""The built-in styles by name: `[1]`, or `[fil-1a2b3c]`."""
 
 
 def used_citations(answer: str, markers: Iterable[str]) -> tuple[str, ...]:
@@ -256,20 +229,6 @@ class Citation:
     is_used: bool = False
 
 
-def mark_used(citations: Iterable[Citation], used: Iterable[str] | str) -> tuple[Citation, ...]:
-    """Return the citations with `is_used` set for the used ones; those marked before stay so.
-
-    Args:
-        citations: From `list_citations`.
-        used: Markers, or the answer itself.
-    """
-    citations = tuple(citations)
-    if isinstance(used, str):
-        used = used_citations(used, [citation.marker for citation in citations])
-    chosen = frozenset(used)
-    return tuple(replace(c, is_used=True) if c.marker in chosen else c for c in citations)
-
-
 def excerpt(text: str, length: int = 50) -> str:
     """Return the first characters of a text on one line, no character that people see as one split."""
     line = " ".join(text.split())
@@ -294,21 +253,12 @@ def list_citations(context: Any) -> tuple[Citation, ...]:
     )
 
 
-def sources_block(context: Any, used: Iterable[str] | str | None = None) -> str:
-    """Return the list of sources to put below an answer; "" if none is used.
+def sources_block(citations: Iterable[Citation]) -> str:
+    """Return the list of sources to put below an answer; "" where there are none.
 
-    A line for each, in text order: marker, source, and the first 50 characters of what was shown.
-
-    Args:
-        context: The context that the answer was made from.
-        used: Markers, or the answer itself; None is all.
+    A line for each: marker, source, and the first 50 characters of what was shown.
     """
-    citations = list_citations(context)
-    if used is not None:
-        citations = tuple(citation for citation in mark_used(citations, used) if citation.is_used)
     lines = [
-        f"{citation.marker}: {citation.source}"
-        + (f" - {excerpt(citation.excerpt)}..." if citation.excerpt else "")
-        for citation in citations
+        f"{c.marker}: {c.source}" + (f" - {excerpt(c.excerpt)}..." if c.excerpt else "") for c in citations
     ]
     return "\n\n---\nSources:\n" + "\n".join(lines) if lines else ""

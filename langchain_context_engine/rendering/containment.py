@@ -1,4 +1,4 @@
-"""Containment of foreign text: code fences, tags, attributes, inline code, and what a template's slots need.
+"""Containment of foreign text: code fences, tags, attributes, and what a template's slots need.
 
 A value stays verbatim but for this: a fence of the template's own grows beyond the longest run inside;
 the `<` of a tag that the template closes becomes `&lt;`; quotes are escaped in attributes; a code fence that
@@ -22,7 +22,6 @@ _SLOT = re.compile(r"\{\{([^{}]*)\}\}")
 _ATTRIBUTE = re.compile(r"""<[A-Za-z][^<>]*=\s*(?:"[^"<>]*|'[^'<>]*)\Z""")
 _LIST_MARKER = re.compile(r" {0,3}(?:[-+*]|[0-9]{1,9}[.)]) +")
 _CLOSING_TAG = re.compile(r"</\s*([A-Za-z][\w:.-]*)\s*>")
-_BACKTICKS = re.compile("`+")
 _LINE_ENDS = re.compile(r"[\n\r]+")
 
 
@@ -33,7 +32,6 @@ class Slot:
     Attributes:
         name: The variable.
         is_fenced: It stands in a fence of the template.
-        ticks: Backticks of inline code directly around it, 0 for none.
         is_attribute: It stands in the quoted attribute of a tag.
         is_info: It stands on the line that opens the template's fence.
         starts_line: Nothing but the start of a line is before it.
@@ -43,7 +41,6 @@ class Slot:
 
     name: str
     is_fenced: bool
-    ticks: int
     is_attribute: bool
     is_info: bool
     starts_line: bool
@@ -66,12 +63,7 @@ class Slot:
                 text = f"\n{text}"
             text = close_fence(text)
             text = text if self.ends_line or not ends_with_fence(text) else f"{text}\n"
-        if not self.ticks:
-            return text
-        # As inline code: more backticks around it than in any run inside.
-        inside = max(map(len, _BACKTICKS.findall(text)), default=0)
-        ticks = "`" * max(self.ticks, inside + 1 if inside else 0)
-        return f"{ticks} {text} {ticks}" if inside else f"{ticks}{text}{ticks}"
+        return text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +76,6 @@ class Form:
         tags: Finds the tags that the template closes, or None.
         has_fence: The passage has a fence of its own.
         is_plain: Values that hold no fence stand in it as they are.
-        is_fenced: A fence that the header opens is around everything.
         is_inline: What follows a block may stand on the block's last line.
     """
 
@@ -93,7 +84,6 @@ class Form:
     tags: re.Pattern[str] | None
     has_fence: bool
     is_plain: bool
-    is_fenced: bool
     is_inline: bool
 
     def write(self, texts: Mapping[str, str], *, is_truncated: bool, has_fences: bool) -> str:
@@ -103,7 +93,7 @@ class Form:
             return "".join([part if isinstance(part, str) else texts.get(part.name, "") for part in parts])
         block = self._filled(self.passage, texts, has_fences=has_fences)
         note = self._filled(self.note, texts, has_fences=has_fences) if is_truncated else ""
-        if not has_fences or self.is_fenced:
+        if not has_fences:
             return block + note
         block = close_fence(block)
         if note and not note.startswith(("\n", "\r")) and ends_with_fence(block):
@@ -142,13 +132,12 @@ def fill(template_text: str, values: Mapping[str, object]) -> str:
     return _SLOT.sub(value, template_text) if "{{" in template_text else template_text
 
 
-def read_parts(text: str, *, starts_line: bool, is_fenced: bool) -> tuple[str | Slot, ...]:
+def read_parts(text: str, *, starts_line: bool) -> tuple[str | Slot, ...]:
     """Return the literal texts and slots of a passage template.
 
     Args:
         text: The template.
         starts_line: What comes before it ends a line.
-        is_fenced: A fence is open around all of it.
     """
     runs = [start for start, _ in fence_runs(text)]
     parts: list[str | Slot] = []
@@ -157,17 +146,14 @@ def read_parts(text: str, *, starts_line: bool, is_fenced: bool) -> tuple[str | 
         if not match[1].strip().isidentifier():
             continue
         before, after = text[: match.start()], text[match.end() :]
-        left, right = len(before) - len(before.rstrip("`")), len(after) - len(after.lstrip("`"))
-        ticks = left if left == right else 0
         line_start = max(before.rfind("\n"), before.rfind("\r")) + 1
         opened = [run for run in runs if run < match.start()]
         is_inside = len(opened) % 2 == 1
-        parts.append(text[start : match.start() - ticks])
+        parts.append(text[start : match.start()])
         parts.append(
             Slot(
                 name=match[1].strip(),
-                is_fenced=is_fenced or is_inside,
-                ticks=ticks,
+                is_fenced=is_inside,
                 is_attribute=_ATTRIBUTE.search(_SLOT.sub("x", before)) is not None,
                 is_info=is_inside and line_start <= opened[-1],
                 starts_line=(starts_line or line_start > 0) and before[line_start:] in {"", " ", "  ", "   "},
@@ -175,7 +161,7 @@ def read_parts(text: str, *, starts_line: bool, is_fenced: bool) -> tuple[str | 
                 ends_line=after == "" or after.startswith(("\n", "\r")),
             )
         )
-        start = match.end() + ticks
+        start = match.end()
     return (*parts, text[start:])
 
 

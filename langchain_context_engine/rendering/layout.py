@@ -12,23 +12,19 @@ from langchain_context_engine.errors import ConfigError, TemplateError
 from langchain_context_engine.models.freeze import clean_text, with_fields
 from langchain_context_engine.models.types import Candidate, Key, Passage, Section
 from langchain_context_engine.rendering.citations import (
-    CITATION_STYLES,
-    CitationStyle,
+    Markers,
+    number_markers,
     opens_bracket,
     shown_beside,
 )
 from langchain_context_engine.rendering.containment import fill, open_fence_at, slot_names
 from langchain_context_engine.rendering.templates import (
     Template,
-    fill_frame,
     passage_block,
     passage_values,
 )
 from langchain_context_engine.text.analysis import measure
 from langchain_context_engine.text.memo import remember
-
-Markers = Callable[[Sequence[Passage]], Sequence[str]]
-"""Gives each passage its citation marker; the passages come in text order."""
 
 Arrange = Callable[[Sequence[Passage]], Sequence[Passage]]
 """Puts passages into text order; they come best first."""
@@ -64,7 +60,7 @@ class Layout:
 
     template: Template
     arrange: Arrange
-    markers: Markers = CITATION_STYLES["number"]
+    markers: Markers = number_markers
     group_by: str = "source"
     titles: Mapping[str, str] = field(default_factory=dict)
     empty_section: str = ""
@@ -188,17 +184,15 @@ class Writer:
         placed: Sequence[tuple[Passage, bool]],
         beside: Sequence[str],
     ) -> Sequence[str]:
-        """Return one marker for each passage; of our styles none that stands elsewhere in the text."""
-        layout, in_order = self._layout, [passage for passage, _ in placed]
-        if not isinstance(layout.markers, CitationStyle):
-            return layout.markers(in_order)
+        """Return one marker for each passage, none that stands elsewhere in the text."""
+        layout = self._layout
         named = [layout.empty_section, layout.query if layout.closing else "", *map(layout.title, groups)]
         avoid = [*self._opening, *filter(opens_bracket, named), *beside]
         if self._opening:
             # What stands in its brackets may be a passage's to say: `[{{id}}]`, a header's [ to a footer's ].
             bare = [self._made(passage, says) for passage, says in placed]
             avoid.append(self._written(groups, bare).text)
-        return layout.markers.mark(in_order, avoid)
+        return layout.markers([passage for passage, _ in placed], avoid)
 
     def _known(self, passage: Passage) -> tuple[Passage, str, tuple[str, ...]]:
         """Return a passage with its place and what stands beside its marker."""
@@ -228,7 +222,7 @@ class Writer:
         header, footer = "", ""
         if template.header or template.footer:
             values = layout.frame_values([block.given for block in blocks])
-            header, footer = fill_frame(template, values, [block.text for block in blocks])
+            header, footer = fill(template.header, values), fill(template.footer, values)
         parts, sections, start = [header], [], 0
         for number, (name, members) in enumerate(groups.items()):
             if number:

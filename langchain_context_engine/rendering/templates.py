@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields, replace
-from datetime import date, datetime
+from datetime import datetime
 from functools import lru_cache
 
 from langchain_context_engine.errors import TemplateError
@@ -20,10 +20,8 @@ from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.rendering.containment import (
     Form,
     fence_runs,
-    fill,
     grown,
     has_fence,
-    longer_run,
     open_fence_at,
     read_parts,
     slot_names,
@@ -36,7 +34,6 @@ _PASSAGE = frozenset(
 _LINE_OF_PLACE = re.compile(r"\{\{\s*place\s*\}\}\n?")
 _REMARK = re.compile(r" ?\(([^()]*\{\{[^()]*)\)")
 _ATTRIBUTE = re.compile(r""" [\w:-]+="\{\{\s*(\w+)\s*\}\}\"""")
-_TOLD = (str, int, float, date, type(None))
 _VARIABLES: Mapping[str, frozenset[str]] = {
     "header": frozenset({"count", "sources"}),
     "passage": _PASSAGE,
@@ -109,8 +106,8 @@ class Template:
                     )
         if not self.name:
             raise TemplateError("a template needs a name")
-        around = f"{self.header}\n{self.footer}"
-        for field_name, text in (("passage", self.passage), ("header", around), ("section", self.section)):
+        for field_name in ("passage", "header", "section"):
+            text = getattr(self, field_name)
             if fence := open_fence_at(text, len(text)):
                 raise TemplateError(
                     f"template {self.name!r}: {field_name} opens a code fence ({fence}) that is not closed"
@@ -176,15 +173,13 @@ def _variables(*texts: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def _form(template: Template, missing: frozenset[str]) -> Form:
-    is_fenced = _outer_fence(template) != ""
     before = (template.header, template.section, template.separator or "x")
     after = (template.separator or "x", template.footer)
     passage = read_parts(
         _without(template.passage, missing),
         starts_line=all(edge == "" or edge.endswith("\n") for edge in before),
-        is_fenced=is_fenced,
     )
-    note = read_parts(template.note, starts_line=False, is_fenced=is_fenced)
+    note = read_parts(template.note, starts_line=False)
     tags = tag_pattern(getattr(template, field) for field in _VARIABLES)
     slots = [part for part in (*passage, *note) if not isinstance(part, str)]
     return Form(
@@ -192,8 +187,7 @@ def _form(template: Template, missing: frozenset[str]) -> Form:
         note=note,
         tags=tags,
         has_fence=bool(fence_runs(template.passage + template.note)),
-        is_plain=tags is None and not any(slot.is_attribute or slot.is_info or slot.ticks for slot in slots),
-        is_fenced=is_fenced,
+        is_plain=tags is None and not any(slot.is_attribute or slot.is_info for slot in slots),
         is_inline=not all(edge == "" or edge.startswith("\n") for edge in after),
     )
 
@@ -210,11 +204,6 @@ def _without(passage: str, missing: frozenset[str]) -> str:
     passage = _ATTRIBUTE.sub(lambda found: "" if found[1] in missing else found[0], passage)
     passage = _REMARK.sub(remark, passage)
     return _LINE_OF_PLACE.sub("", passage) if "place" in missing else passage
-
-
-def _outer_fence(template: Template) -> str:
-    """Return the fence that the header opens and the footer closes, or ""."""
-    return open_fence_at(template.header, len(template.header)).lstrip(" ")
 
 
 def passage_block(
@@ -243,22 +232,6 @@ def passage_block(
         own = {field: grown(getattr(template, field), texts.values()) for field in ("passage", "note")}
         form = _form(replace(template, **own), missing)
     return form.write(texts, is_truncated=is_truncated, has_fences=has_fences)
-
-
-def fill_frame(template: Template, values: Mapping[str, object], blocks: Iterable[str]) -> tuple[str, str]:
-    """Return the header and the footer; a fence that the one opens and the other closes grows.
-
-    Args:
-        template: The template.
-        values: count and sources.
-        blocks: The passages that will stand between them.
-    """
-    header, footer = template.header, template.footer
-    if fence := _outer_fence(template):
-        run = fence[: len(fence) - len(fence.lstrip(fence[0]))]
-        longer = longer_run(run, blocks)
-        header, footer = longer.join(header.rpartition(run)[::2]), longer.join(footer.partition(run)[::2])
-    return fill(header, values), fill(footer, values)
 
 
 def passage_values(
@@ -298,11 +271,6 @@ def _line(value: object) -> str:
     """Return a value on one line, so that it cannot leave the place it is shown in."""
     if value is None:
         return ""
-    if not isinstance(value, _TOLD) and not (
-        isinstance(value, (list, tuple)) and all(isinstance(v, _TOLD) for v in value)
-    ):
-        # As a trace keeps it: what an object says of itself may differ from run to run.
-        return f"<{type(value).__module__}.{type(value).__qualname__}>"
     text = str(value)
     return text if text.isprintable() else " ".join(text.split())
 

@@ -9,7 +9,6 @@ from langchain_core.language_models import FakeListChatModel
 
 from langchain_context_engine import ConfigError, Journal, LocalEmbeddings, ScopeError, UnknownNameError
 from langchain_context_engine.designs import (
-    ActivitySettings,
     ContextConfig,
     ContextHints,
     FocusSettings,
@@ -18,7 +17,7 @@ from langchain_context_engine.designs import (
     User,
     WorkspaceContextBuilder,
 )
-from langchain_context_engine.designs.workspace_blocks import Blocks, around_focus, lately
+from langchain_context_engine.designs.workspace_blocks import Blocks, around_focus
 from langchain_context_engine.models.types import Reason
 from langchain_context_engine.trace.explain import final_decisions
 from tests.builders import a_collection, a_request, count_words
@@ -246,31 +245,6 @@ def test_the_activity_collector_offers_recent_edits_and_views_of_this_user(tmp_p
     journal.close()
 
 
-class Counting:
-    """A collection that tells how many records it was asked for."""
-
-    def __init__(self, collection):
-        self._own, self.read = collection, 0
-
-    def __getattr__(self, name):
-        return getattr(self._own, name)
-
-    def get(self, **asked):
-        found = self._own.get(**asked)
-        self.read += len(found["ids"]) * bool(asked.get("include"))
-        return found
-
-
-def test_of_thousands_of_edits_the_latest_are_read_alone():
-    """W5: all 4,000 were."""
-    when = [1_769_860_800 - 60 * i for i in range(4000)]
-    records = [a_block(f"e{i}", "text", updated_by="ann", updated_at=at) for i, at in enumerate(when)]
-    counting = Counting(a_collection(records, embeddings=EMBEDDINGS))
-    request = a_request(scope={"workspace": "acme"}, focus={"user": "ann"}, limit=20, now=NOW)
-    found = lately(ActivitySettings(), None, Blocks(counting), request)
-    assert ([c.id for c in found], counting.read < 200) == ([f"e{i}" for i in range(10)], True)
-
-
 def test_signals_have_the_documents_formulas():
     """W6"""
     records = a_page(3)
@@ -411,15 +385,15 @@ def test_an_item_names_its_page_and_its_way_there():
     """W11"""
     records = [
         a_block("top", "Everything about the harbor", "page", title="Harbor"),
-        a_block("part", "Berths\nand moorings", parent_id="top", page_id="top"),
+        a_block("part", "Berths and moorings", parent_id="top", page_id="top", title="Berths"),
         a_block("leaf", "Visitors pay forty euros.", parent_id="part", page_id="top", position=1),
         {**a_block("hidden", "Rival top", title="Rival"), "workspace": "rival"},
         a_block("lone", "Visitors pay in cash.", parent_id="hidden"),
     ]
     payload = build(records, "What do visitors pay?", embeddings=LOCAL)
     told = {item.block_id: (item.page_title, item.path) for part in payload.sections for item in part.items}
-    assert told["leaf"] == ("Harbor", ("Harbor", "Berths", "Visitors pay forty euros."))
-    assert told["lone"] == ("", ("Visitors pay in cash.",))
+    assert told["leaf"] == ("Harbor", ("Harbor", "Berths"))
+    assert told["lone"] == ("", ())
 
 
 def test_never_without_permissions_a_user_or_a_budget():

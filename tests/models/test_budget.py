@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine import Budget, ConfigError, Template
+from langchain_context_engine import Budget, ConfigError
 from langchain_context_engine.models.budget import split_tokens
 from tests.builders import ListSource, a_candidate
 from tests.pack_builders import engine_of, text_of
@@ -54,15 +54,3 @@ def test_a_negative_budget_is_refused_everywhere(budget):
         engine_of([a_candidate()], budget=budget)
     with pytest.raises(ConfigError, match="budget"):
         engine_of([a_candidate()]).build("q", budget=budget)
-
-
-def test_a_soft_budget_is_exceeded_only_by_the_frame_and_with_a_warning():
-    """L9."""
-    framed = Template(
-        name="framed", header="many words stand here before\n", passage="{{content}}", separator="\n"
-    )
-    found = [a_candidate(text=text_of(10, f"i{i}_")) for i in range(10)]
-    context = engine_of(found, template=framed, budget=Budget(tokens=50, is_soft=True)).build("q")
-    assert context.tokens == 55
-    assert any("soft budget" in warning for warning in context.warnings)
-    assert engine_of(found, template=framed, budget=50).build("q").tokens <= 50

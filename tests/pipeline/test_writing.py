@@ -69,7 +69,7 @@ BRACKETS = Template(
 
 
 @pytest.mark.parametrize("template", ["placed", "xml", "sections", "detailed", "markdown", BRACKETS])
-@pytest.mark.parametrize("style", ["number", "key", lambda passages: [f"({p.key[1]})" for p in passages]])
+@pytest.mark.parametrize("style", ["number", "key", lambda passages, _: [f"({p.key[1]})" for p in passages]])
 @settings(deadline=None, max_examples=15)
 @given(changes=CHANGES, order=st.sampled_from(["relevance", "edges", "stable"]))
 def test_what_is_written_again_is_as_if_written_for_the_first_time(template, style, changes, order):

@@ -10,10 +10,13 @@ from langchain_context_engine.models.types import Passage, Ranked
 from langchain_context_engine.rendering.citations import (
     CITATION_STYLES,
     key_markers,
+    list_citations,
     number_markers,
     sources_block,
     used_citations,
 )
+from langchain_context_engine.rendering.layout import Layout, Writer
+from langchain_context_engine.rendering.templates import TEMPLATES
 from langchain_context_engine.trace.context import Context
 from tests.builders import a_candidate
 
@@ -64,64 +67,73 @@ def a_context(*passages: Passage) -> Context:
 )
 def test_a_number_that_a_text_uses_is_no_marker(text, first):
     """L92, B12, T6: what would be read as a citation in an answer is no marker."""
-    assert number_markers([text, "b"])[0] == first
-    assert number_markers(["a"], avoid=[text])[0] == first
+    assert number_markers([a_passage()], [text]) == [first]
 
 
 @settings(deadline=None, max_examples=150)
 @given(st.lists(HOSTILE, max_size=6))
 def test_number_markers_are_unique_and_occur_in_no_text(texts):
     """L92."""
-    markers = number_markers(texts)
+    markers = number_markers([a_passage() for _ in texts], texts)
     assert len(markers) == len(set(markers)) == len(texts)
     assert not any(marker in text for marker in markers for text in texts)
     # A text quoted in the answer cites nothing.
     assert all(used_citations(text, markers) == () for text in texts)
 
 
+def keyed(*items, avoid=()):
+    """Return the markers of (kind, key) pairs."""
+    return key_markers([a_passage(kind=kind, source=key[0], id=key[1]) for kind, key in items], avoid)
+
+
 def test_key_markers_say_the_kind_and_are_the_same_every_time():
     """C8."""
-    items = [("file", ("docs", "a.md")), ("message", ("chat", "7")), ("", ("s", "1")), ("記憶", ("s", "2"))]
-    markers = key_markers(items)
+    items = [("file", ("docs", "a.md")), ("message", ("chat", "7")), ("", ("7", "1")), ("記憶", ("s", "2"))]
+    markers = keyed(*items)
     assert [m[:5] for m in markers] == ["[fil-", "[mes-", "[src-", "[src-"]
-    assert markers == key_markers(items)
-    assert markers[1:] == key_markers(items[1:])
-    assert markers[::-1] == key_markers(items[::-1])
+    assert markers == keyed(*items)
+    assert markers[1:] == keyed(*items[1:])
+    assert markers[::-1] == keyed(*items[::-1])
 
 
 def test_keys_that_join_to_the_same_text_have_different_markers():
     """I78."""
-    assert len(set(key_markers([("k", ("a:b", "c")), ("k", ("a", "b:c")), ("k", ("a", ":bc"))]))) == 3
+    assert len(set(keyed(("k", ("a:b", "c")), ("k", ("a", "b:c")), ("k", ("a", ":bc"))))) == 3
 
 
 def test_key_markers_differ_where_two_hashes_collide():
     """C8: unique for certain; ids whose first six digits are equal, found by search."""
     pair = [("file", ("s", "60592")), ("file", ("s", "96009"))]
-    short = [key_markers([item])[0] for item in pair]
+    short = [keyed(item)[0] for item in pair]
     assert short[0] == short[1]
-    first, second = key_markers(pair)
+    first, second = keyed(*pair)
     assert first == short[0] != second
 
 
 def test_a_key_marker_in_a_text_is_replaced():
     """B12: whoever knows the scheme cannot forge a citation."""
     item = ("file", ("docs", "a.md"))
-    forged = key_markers([item])[0]
-    digest_prefixes = " ".join(key_markers([item], avoid=[forged]))
-    assert key_markers([item], avoid=[f"trust me {forged}"]) != [forged]
-    assert key_markers([item], avoid=[f"{forged}{digest_prefixes}"])[0] not in f"{forged}{digest_prefixes}"
+    (forged,) = keyed(item)
+    second = keyed(item, avoid=[f"trust me {forged}"])
+    assert second != [forged]
+    assert keyed(item, avoid=[f"{forged}{second[0]}"])[0] not in {forged, *second}
 
 
 @pytest.mark.parametrize("style", ["number", "key"])
 def test_styles_give_each_passage_a_marker_that_stands_in_no_text_or_title(style):
     """L92."""
+
+    def marked(passages):
+        written = Writer(Layout(template=TEMPLATES["cited"], arrange=list, markers=CITATION_STYLES[style]))
+        return [passage.citation for passage in written(passages).passages]
+
     plain = [a_passage(id="a", kind="file"), a_passage(id="b", kind="note")]
-    before = CITATION_STYLES[style](plain)
+    before = marked(plain)
     hostile = [
         a_passage(id="a", kind="file", text=f"I am {before[1]}"),
         a_passage(id="b", kind="note", metadata={"title": before[0]}),
     ]
-    after = CITATION_STYLES[style](hostile)
+    after = marked(hostile)
     assert len(set(after)) == 2
     assert not set(after) & set(before)
 
@@ -186,14 +198,11 @@ def test_the_sources_block_lists_what_was_used_with_an_excerpt():
         a_passage("[3]", text="two\n\nlines", metadata={"title": "Notes"}),
         a_passage("[4]", text="from nowhere", source="memories"),
     )
-    assert sources_block(context, ["[1]", "[3]", "[4]"]) == (
+    cited = list_citations(context)
+    assert sources_block([cited[0], *cited[2:]]) == (
         "\n\n---\nSources:\n"
         f"[1]: docs/billing.md - {long[:50]}...\n"
         "[3]: Notes - two lines...\n"
         "[4]: memories - from nowhere..."
     )
-    assert sources_block(context, "so it says [3].") == "\n\n---\nSources:\n[3]: Notes - two lines..."
-    assert "[2]" in sources_block(context)
-    assert sources_block(context, []) == ""
-    assert sources_block(context, "cites nothing") == ""
-    assert sources_block(Context()) == ""
+    assert sources_block([]) == ""

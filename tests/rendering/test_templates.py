@@ -46,29 +46,6 @@ def test_jinja_in_content_is_literal():
     assert content in passage_block(TEMPLATES["cited"], {"content": content, "citation": "[1]"})
 
 
-def test_the_templates_of_the_memory_design_are_exact():
-    """M10."""
-    chat, detailed, summary = (TEMPLATES[n] for n in ("chat", "detailed", "summary"))
-    assert (chat.header, chat.passage, chat.separator, chat.footer) == (
-        "Relevant context from past conversations:\n\n",
-        "- {{content}}",
-        "\n",
-        "\n",
-    )
-    assert (detailed.header, detailed.passage, detailed.separator, detailed.footer) == (
-        "Relevant memories:\n\n",
-        "[{{type}}] {{content}} (confidence: {{confidence}}, {{timestamp}})",
-        "\n\n",
-        "\n",
-    )
-    assert (summary.header, summary.passage, summary.separator, summary.footer) == (
-        "Key information:\n",
-        "{{content}}",
-        " | ",
-        "",
-    )
-
-
 @pytest.mark.parametrize(
     ("confidence", "shown"),
     [
