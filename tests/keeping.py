@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
-import platform
 import sys
 
 __all__ = ["let_stores_go"]
@@ -17,9 +15,11 @@ def let_stores_go() -> None:
     smallest collection, and one on disk has six threads. Two to three gigabytes were held so in the end. Who still
     has a client or a collection keeps what it stands for.
     """
+    # Imported here: what conftest imports comes before it has set the environment.
+    from langchain_context_engine.cli.process import give_back
+
     # Who opened no store has not loaded it.
     if chroma := sys.modules.get("chromadb.api.shared_system_client"):
         chroma.SharedSystemClient.clear_system_cache()
     gc.collect()
-    if platform.libc_ver()[0] == "glibc":
-        ctypes.CDLL(None).malloc_trim(0)
+    give_back()

@@ -17,7 +17,7 @@ from langchain_context_engine.cli.options import (
     StoreOption,
     Texts,
 )
-from langchain_context_engine.cli.process import CommandFailedError
+from langchain_context_engine.cli.process import CommandFailedError, give_back, share_memory
 from langchain_context_engine.cli.store import DEFAULT_STORE, Store, collections_of, store_to_fill
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.metadata import read_pairs
@@ -71,6 +71,7 @@ def index(
         raise ConfigError(f"there is no {path}; give a folder, a git repository or a file")
     from langchain_context_engine import ingest  # before a store is made: its extra may be missing
 
+    share_memory(1)
     home = store_to_fill(store)
     chosen: dict[str, Any] = {
         "metadata": read_pairs("--metadata", metadata),
@@ -90,6 +91,7 @@ def index(
         else:
             report = ingest.index_file(path, client, embedder, name=name, **chosen)
         if report.written:
+            give_back()
             _read_words(collections_of(client, list(report.collections)), on_progress)
     _tell(report, home.folder, lists_skipped=lists_skipped)
 
@@ -102,6 +104,7 @@ def prepare(*, store: StoreOption = DEFAULT_STORE, collection: CollectionsOption
     """
     from langchain_context_engine.search.store_overview import index_state
 
+    share_memory(1)
     found = Store(store).collections(collection)
     with output.progress_bar("reading") as show:
         _read_words(found, show)

@@ -17,7 +17,7 @@ import typer
 
 from langchain_context_engine.cli import output
 from langchain_context_engine.cli.options import JournalOption, StoreOption, Texts
-from langchain_context_engine.cli.process import CommandFailedError, require
+from langchain_context_engine.cli.process import CommandFailedError, require, shared_memory_environment
 from langchain_context_engine.cli.store import DEFAULT_STORE, Store
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.metadata import read_pairs
@@ -133,7 +133,7 @@ def inspect_environment(
     journal: Path | None = None, trace: Path | None = None, scope: Mapping[str, Any] | None = None
 ) -> dict[str, str]:
     """Return the environment that tells the inspector what to open; nothing of it is in the command line."""
-    environment = dict(os.environ)
+    environment = {**os.environ, **shared_memory_environment()}
     if trace is not None and not trace.is_file():
         raise ConfigError(f"there is no trace {trace}; save one with: context-engine ask QUESTION --json")
     told = {

@@ -1,8 +1,11 @@
-"""The process of a command: what ends it, in one line with a next step."""
+"""The process of a command: what ends it, in one line with a next step, and what memory it keeps."""
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
+import os
+import platform
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -26,6 +29,8 @@ EXTRA_OF = {
 }
 """Modules that a command may lack: the extra that holds each."""
 
+_ARENAS = "MALLOC_ARENA_MAX"
+_M_ARENA_MAX = -8  # as glibc's malloc.h has it
 _STORE: ContextVar[Path | None] = ContextVar("store", default=None)
 
 
@@ -57,6 +62,8 @@ def told(error: Exception) -> str:
     if hasattr(error, "format_message"):  # the command line could not be parsed
         message = one_line(error.format_message())
         command = getattr(getattr(error, "ctx", None), "command_path", "context-engine")
+        if " " in getattr(error, "option_name", ""):  # a question that begins with a dash
+            return f"{message.rstrip('.')}; what is no option stands after --: {command} -- …"
         # Without a message the help has been shown instead: no command was given.
         return message and f"{message.rstrip('.')}; see: {command} --help"
     if isinstance(error, ModuleNotFoundError) and error.name:
@@ -84,3 +91,25 @@ def require(*modules: str) -> None:
 def one_line(text: str) -> str:
     """Return a message as one line."""
     return " ".join(text.split())
+
+
+def share_memory(pools: int = 2) -> None:
+    """Let the threads of this process take memory from so few pools.
+
+    Else each of up to eight pools a processor keeps what its threads once needed at most: 407 MB in place
+    of 324 after five hundred questions by four threads. To be called before threads start; who sets
+    MALLOC_ARENA_MAX has chosen.
+    """
+    if platform.libc_ver()[0] == "glibc" and not os.environ.get(_ARENAS):
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, pools)
+
+
+def shared_memory_environment() -> dict[str, str]:
+    """Return the variable that lets another process do the same, if nobody has set it."""
+    return {} if os.environ.get(_ARENAS) else {_ARENAS: "2"}
+
+
+def give_back() -> None:
+    """Return to the system what is free: what one phase needed, the next one does not."""
+    if platform.libc_ver()[0] == "glibc":
+        ctypes.CDLL(None).malloc_trim(0)

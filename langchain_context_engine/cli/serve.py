@@ -22,7 +22,7 @@ from langchain_context_engine.cli.options import (
     ScopeOption,
     with_engine_options,
 )
-from langchain_context_engine.cli.process import CommandFailedError, require
+from langchain_context_engine.cli.process import CommandFailedError, require, share_memory
 from langchain_context_engine.errors import UnknownNameError
 from langchain_context_engine.models.metadata import read_pairs
 
@@ -101,6 +101,7 @@ def worker() -> FastAPI:
 def _application(options: EngineOptions, *, host: str, scope: dict[str, Any], **chosen: Any) -> FastAPI:
     from langchain_context_engine.serving.server import LOOPBACK_HOSTS, create_app
 
+    share_memory()
     service = _service(options, "user_id" in scope, **chosen)
     allowed = LOOPBACK_HOSTS if host in LOOPBACK_HOSTS else None
     return create_app(service, scope=scope, tokens=_tokens(), allowed_hosts=allowed)
@@ -171,6 +172,7 @@ def mcp(
     require("mcp")
     from langchain_context_engine.serving.mcp_server import serve_mcp
 
+    share_memory()
     engine = options.engine(records=records, is_asked_by_others=True)
     try:
         serve_mcp(engine, scope=read_pairs("--scope", scope), budget=budget)

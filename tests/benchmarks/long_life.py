@@ -22,6 +22,7 @@ import time
 from pathlib import Path
 
 from langchain_context_engine import AllSourcesFailedError, ChromaSource, ContextEngine
+from langchain_context_engine.cli.process import share_memory
 from langchain_context_engine.journal import Journal
 from tests.benchmarks.process_figures import resident_megabytes
 from tests.benchmarks.speed_data import Maker, Query, open_collections
@@ -121,8 +122,13 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=4)
     parser.add_argument("--limit", type=int, default=20, help="candidates of each of the two collections")
     parser.add_argument("--no-journal", action="store_true", help="to see what of the memory is its own")
+    parser.add_argument(
+        "--pools", action="store_true", help="as a program does that does not ask to share them"
+    )
     parser.add_argument("--timeout", type=float, default=2, help="seconds that the sources have")
     given = parser.parse_args()
+    if not given.pools:
+        share_memory()
     with tempfile.TemporaryDirectory() as folder:
         life = Life(
             Path(folder),
