@@ -301,7 +301,7 @@ class EngineConfig(BaseModel):
         scope_keys: Metadata keys that every request's scope must name.
         timeout_seconds: One deadline for all sources, from the start of collecting; a day at most.
         limit: Candidates that a source may offer, unless the request says otherwise. None: 100 where one
-            source is asked, else 50: beyond about 100 over all, more candidates bring no more evidence.
+            source is asked, else 50, and one for every 80 tokens of a larger budget.
         min_score: Candidates that score less are dropped; None keeps all.
         thresholds: Source → how similar its candidates must be: a `Threshold`, or the share of its best.
         truncator: "extractive", "keep_start", "keep_end", "none", or `(text, allowance, count) -> text`.

@@ -30,7 +30,7 @@ from inspector.views import collections
 from inspector.views.tune import open_with
 from inspector.wording import file_name, one_line, option_of, plain, sentence
 from langchain_context_engine import Context
-from langchain_context_engine.evaluation.known_item import why_not_offered
+from langchain_context_engine.evaluation.not_offered import why_not_offered
 from langchain_context_engine.models.types import Candidate, Key, Reason, Verdict
 from langchain_context_engine.text.words import query_terms
 from langchain_context_engine.trace.explain import Row, explain

@@ -159,7 +159,7 @@ def _read_trace(trace: str | None, store: Store) -> Context:
 
 
 def _write_other(options: EngineOptions, context: Context, named: str) -> None:
-    from langchain_context_engine.evaluation.known_item import why_not_offered
+    from langchain_context_engine.evaluation.not_offered import why_not_offered
 
     found = why_not_offered(options.engine(records=False), context.request, named)
     if not found:

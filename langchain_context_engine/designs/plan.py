@@ -663,7 +663,7 @@ class Assembly:
         return Assembly(pack.source, self.call, _bound(most), is_nested=True)
 
     def result(self) -> PlanResult:
-        """Return the prompt; see `ContextPolicySpec` for what gives way when, in which order."""
+        """Return the prompt; what is too long gives way in this order: history, packs, examples, system."""
 
         def excess(filled: Mapping[str, Filled]) -> int:
             return self._excess(self._pieces(filled))

@@ -1,5 +1,5 @@
 """Questions with known answers: figures, comparisons, tuning from judgments, a pytest fixture.
 
-Everything here measures engines and never changes one. Begin with `evaluate.py`; `metrics.py` holds
-the formulas, `tune.py` learns weights.
+Everything here asks engines and never changes one. Begin with `evaluate.py`; `metrics.py` holds
+the formulas, `tune.py` learns weights, `not_offered.py` says of one record why a question did not get it.
 """

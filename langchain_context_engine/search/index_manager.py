@@ -1,4 +1,4 @@
-"""The lexical indexes of an engine's collections: opened, kept in step together, weighed together."""
+"""The lexical indexes of an engine's collections: opened once, synced with each question, weighed together."""
 
 from __future__ import annotations
 

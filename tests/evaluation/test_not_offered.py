@@ -7,7 +7,7 @@ import re
 import pytest
 
 from langchain_context_engine import ChromaSource, ContextEngine
-from langchain_context_engine.evaluation.known_item import why_not_offered
+from langchain_context_engine.evaluation.not_offered import why_not_offered
 from tests.builders import WordEmbeddings, a_collection
 
 NOTES = [

@@ -1,4 +1,4 @@
-"""Known-item diagnosis: why a record that the store holds was not offered for a question."""
+"""Why a record that the store holds was not offered for a question: a known-item diagnosis."""
 
 from __future__ import annotations
 
