@@ -6,7 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import translate
 from itertools import accumulate
 from pathlib import Path
@@ -132,9 +132,10 @@ def selection(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> Calla
     included, excluded = _given("include", include), _given("exclude", exclude)
 
     def is_chosen(path: str) -> bool:
-        ways = [*accumulate(f"{name}/" for name in path.split("/")[:-1]), path]
+        names = path.split("/")
+        ways = [*accumulate(f"{name}/" for name in names[:-1]), path]
         is_included = not included.patterns or any(map(included.says, ways))
-        return is_wanted(path) and is_included and not any(map(excluded.says, ways))
+        return ALWAYS_IGNORED.isdisjoint(names) and is_included and not any(map(excluded.says, ways))
 
     return is_chosen
 
@@ -191,17 +192,11 @@ def list_folder(
     return Listing(paths=tuple(sorted(found)), skipped=tuple(skipped))
 
 
-def is_wanted(path: str) -> bool:
-    """Say whether a path lies outside of folders that are never read."""
-    return ALWAYS_IGNORED.isdisjoint(path.split("/"))
-
-
 @dataclass(frozen=True, slots=True)
 class FolderFiles:
     """Reads files below a folder without links in its own path, and never what lies outside of it."""
 
     root: Path
-    _links: dict[str, bool] = field(default_factory=dict)
 
     def read(self, path: str, max_bytes: int | None = None) -> SourceFile:
         """Return a file, or its first 8 KiB where no largest size is given.
@@ -209,25 +204,20 @@ class FolderFiles:
         A link, or what stands behind one, what is no regular file, unreadable or larger, is a SkippedError.
         """
         try:
-            status = (self.root / path).lstat()
-            if stat.S_ISLNK(status.st_mode) or self._is_behind_a_link(path.rpartition("/")[0]):
+            file_path = self.root / path
+            status = file_path.lstat()
+            # An index may name `a/b` where `a` has become a link to anywhere.
+            if stat.S_ISLNK(status.st_mode) or os.path.realpath(file_path.parent) != str(file_path.parent):
                 raise SkippedError("symlink")
             if not stat.S_ISREG(status.st_mode):
                 raise SkippedError("special")
             refuse_huge(status.st_size, max_bytes)
-            with (self.root / path).open("rb") as file:
+            with file_path.open("rb") as file:
                 data = file.read(HEAD_BYTES if max_bytes is None else max_bytes + 1)
         except (OSError, ValueError) as error:
             raise SkippedError("unreadable", getattr(error, "strerror", "") or "") from None
         refuse_huge(len(data), max_bytes)  # it grew, or its size is a lie as in /proc
         return SourceFile(data=data, modified_at=int(status.st_mtime))
-
-    def _is_behind_a_link(self, folder: str) -> bool:
-        """An index may name `a/b` where `a` has become a link to anywhere."""
-        if folder and folder not in self._links:
-            is_link = (self.root / folder).is_symlink()
-            self._links[folder] = is_link or self._is_behind_a_link(folder.rpartition("/")[0])
-        return bool(folder) and self._links[folder]
 
 
 def refuse_huge(size: int, most: int | None) -> None:
