@@ -366,16 +366,6 @@ def test_nothing_of_a_repository_is_run(tmp_path, index, monkeypatch):
         shutil.copy(program, folder / ".git/hooks" / hook)
     # A missing object of a promisor would be fetched by the remote's own program.
     object_path(folder, git(folder, "rev-parse", "HEAD~1:a.md").strip()).unlink()
-    for name in [
-        "GIT_SSH",
-        "GIT_ASKPASS",
-        "GIT_EXTERNAL_DIFF",
-        "GIT_PAGER",
-        "GIT_EDITOR",
-        "SSH_ASKPASS",
-        "PAGER",
-    ]:
-        monkeypatch.setenv(name, str(program))
     started = []
     with monkeypatch.context() as watched:
         for where, name in ((subprocess, "Popen"), (os, "system"), (os, "posix_spawn")):

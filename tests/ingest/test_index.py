@@ -63,18 +63,6 @@ def test_a_notebook_is_not_huge_for_its_outputs(tmp_path, client, prefix):
     assert report.skipped == {"huge": 1, "empty": 1}
 
 
-def test_a_repository_is_read_without_git_being_installed(tmp_path, client, prefix, monkeypatch):
-    git(tmp_path, "init", "-q")
-    write_files(tmp_path, _dot_gitignore="b.md\n", a_dot_md="# A\n\nx", b_dot_md="# B\n\nx")
-    git(tmp_path, "add", "-A")
-    git(tmp_path, "commit", "-qm", "First")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    report = index_repository(tmp_path, client, WordEmbeddings(), prefix=prefix)
-    assert report.warnings == ()
-    assert report[f"{prefix}commits"].added == 1
-    assert {m["path"] for _, m in content(client, f"{prefix}docs").values()} == {"a.md"}
-
-
 KINDS = ("code", "commits", "docs")
 
 
@@ -148,15 +136,6 @@ def test_a_changed_function_is_the_only_one_embedded_again(repository, client, p
         "hello": 4,
         "bye": 8,
     }
-
-
-def test_what_is_deleted_or_no_longer_a_text_leaves_the_collections(repository, client, prefix):
-    index_repository(repository, client, WordEmbeddings(), prefix=prefix)
-    (repository / "README.md").unlink()
-    (repository / "src/app.py").write_bytes(b"\0\0\0")
-    report = index_repository(repository, client, WordEmbeddings(), prefix=prefix)
-    assert (report.deleted, report.skipped) == (4, {"binary": 1})
-    assert content(client, f"{prefix}code") == content(client, f"{prefix}docs") == {}
 
 
 def test_commits_follow_head_and_the_newest_of_many_are_held(repository, client, prefix):

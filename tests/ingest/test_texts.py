@@ -236,22 +236,6 @@ def test_settings_are_verbatim_and_cut_where_least_is_open(path, block):
         assert re.fullmatch(rf"{path}:\d+-\d+", record.metadata["place"])
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a: {{ .Values.x }}\n{{- if .y }}\nb: 1\n{{- end }}\n",
-        "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nd: [*c, *c]\n",
-        "a: !!python/object/apply:os.system ['true']\n",
-        "a: 1\n---\nb: 2\n",
-        "a: " + "[\n" * 5000,
-        "\t- a: b: c",
-    ],
-)
-def test_yaml_that_is_a_template_or_a_trap_is_text_all_the_same(text):
-    found = read("a.yaml", text).records
-    assert "".join(found[0].text.split()).startswith("".join(text.split())[:200])
-
-
 def docutils_titles(text):
     values = get_default_settings(Parser)
     values.report_level, values.halt_level, values.warning_stream = 5, 6, False
