@@ -1,4 +1,4 @@
-"""The lexical indexes of an engine's collections: opened once, synced with each question, weighed together."""
+"""The lexical indexes of an engine's collections: opened once, synced with each question, weighed over all."""
 
 from __future__ import annotations
 

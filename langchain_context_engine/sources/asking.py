@@ -1,4 +1,4 @@
-"""Who is asked for a request, for how many candidates and for how long, and whether it may be asked at all."""
+"""Who is asked for a request, for how many candidates and how long, and whether it may be asked at all."""
 
 from __future__ import annotations
 
