@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 from langchain_context_engine.errors import ConfigError, TemplateError
 from langchain_context_engine.models.freeze import clean_text, with_fields
@@ -124,7 +124,8 @@ class Written:
 class Block:
     """A passage as it is written: as it was given and with its marker, and whether its place is said.
 
-    `parts` are what stands before the content, the content, and what stands after it; `text` all of them.
+    `parts` are what stands before the content, the content, and what stands after it; `text` all of them,
+    `edges` what `edges_of` tells of them, where the counter adds up.
     """
 
     given: Passage
@@ -132,6 +133,7 @@ class Block:
     cited: Passage
     text: str
     parts: tuple[str, str, str]
+    edges: Edges | str = ""
 
 
 class Writer:
@@ -149,6 +151,7 @@ class Writer:
         self._layout = layout
         self._count = count
         self.counts_whole = False
+        self._adds_up = bool(getattr(count, "adds_up", False))
         self._blocks: dict[Key, Block] = {}
         self._beside: dict[Key, tuple[Passage, str, tuple[str, ...]]] = {}
         template = layout.template
@@ -212,9 +215,9 @@ class Writer:
     def _made(self, passage: Passage, says_place: bool, marker: str = "") -> Block:
         cited = with_fields(passage, citation=marker)
         text = block_of(cited, self._layout, says_place=says_place)
-        return Block(
-            passage, says_place, cited, text, text.partition(passage.text) if passage.text else (text, "", "")
-        )
+        parts = text.partition(passage.text) if passage.text else (text, "", "")
+        edges = edges_of(parts, self._count) if self._count is not None and self._adds_up else text
+        return Block(passage, says_place, cited, text, parts, edges)
 
     def _written(self, groups: Mapping[str, Sequence[Passage]], blocks: Sequence[Block]) -> Written:
         """Return the whole text, counted, in parts where that is as exact."""
@@ -223,7 +226,8 @@ class Writer:
         if template.header or template.footer:
             values = layout.frame_values([block.given for block in blocks])
             header, footer = fill(template.header, values), fill(template.footer, values)
-        parts, sections, start = [header], [], 0
+        parts: list[str | Block] = [header]
+        sections, start = [], 0
         for number, (name, members) in enumerate(groups.items()):
             if number:
                 parts.append(template.separator)
@@ -235,12 +239,17 @@ class Writer:
             for place, block in enumerate(blocks[start : start + len(members)]):
                 if place:
                     parts.append(template.separator)
-                parts += block.parts
+                parts.append(block)
             start += len(members)
         parts += (footer, fill(layout.closing, {"query": layout.query}))
-        text, tokens = "".join(parts), 0
-        if self._count is not None:
-            tokens = self._count(text) if self.counts_whole else count_parts(parts, self._count)
+        text = "".join([part if isinstance(part, str) else part.text for part in parts])
+        if self._count is None:
+            tokens = 0
+        elif self.counts_whole:
+            tokens = self._count(text)
+        else:
+            told = (part if isinstance(part, str) else part.edges for part in parts)
+            tokens = count_parts(told, self._count)
         return Written(
             text=text,
             tokens=tokens,
@@ -255,34 +264,56 @@ _LAST_WORD_ENDS = re.compile(r".*[^\W_](?= )", re.DOTALL)
 _NEAR_END = 100
 
 
-def count_parts(parts: Iterable[str], count: Callable[[str], int]) -> int:
-    """Return `count("".join(parts))`; each part is counted once, wherever it stands, if the counter adds up.
+Edges = tuple[str, int, str]
+"""What is before a text's first end of a word, the tokens from there to its last one, and what is after."""
+
+
+def count_parts(parts: Iterable[str | Edges], count: Callable[[str], int]) -> int:
+    """Return what parts cost together; each is counted once, wherever it stands, if the counter adds up.
 
     An encoding ends a piece between a letter and a space, whatever stands before and after. So what a part
     has from its first such place to its last costs the same everywhere, and only what stands between two of
     them, some words, is counted in its place.
 
     Args:
-        parts: In order.
+        parts: In order, each a text or, if the counter adds up, its `edges_of`.
         count: The counter; `adds_up` tells whether it cuts a text so.
     """
     if not getattr(count, "adds_up", False):
-        return count("".join(parts))
-    total, between = 0, ""
+        return count("".join(cast("Iterable[str]", parts)))
+    found = edges_of(parts, count)
+    if isinstance(found, str):
+        return measure(found, count)
+    before, inner, after = found
+    return measure(before, count) + inner + measure(after, count)
+
+
+def edges_of(parts: Iterable[str | Edges], count: Callable[[str], int]) -> Edges | str:
+    """Return the edges of parts that stand together; the text of all of them, where no word ends in it.
+
+    Args:
+        parts: In order, each a text or its edges.
+        count: A counter that adds up.
+    """
+    first, total, between = None, 0, ""
     for part in parts:
-        found = _edges_of(part, count) if part else None
+        found = (_edges_of(part, count) if part else None) if isinstance(part, str) else part
         if found is None:
-            between += part
+            between += cast("str", part)
             continue
         before, inner, after = found
-        total += measure(between + before, count) + inner
+        if first is None:
+            first = between + before
+        else:
+            total += measure(between + before, count)
+        total += inner
         between = after
-    return total + measure(between, count)
+    return between if first is None else (first, total, between)
 
 
 @remember(2**23)
-def _edges_of(part: str, count: Callable[[str], int]) -> tuple[str, int, str] | None:
-    """Return what is before a part's first end of a word, the tokens to its last one, and what is after."""
+def _edges_of(part: str, count: Callable[[str], int]) -> Edges | None:
+    """Return the edges of one text."""
     first = _WORD_ENDS.search(part)
     last = _LAST_WORD_ENDS.match(part, max(0, len(part) - _NEAR_END))
     if first is None or last is None or last.end() <= first.end():
@@ -336,6 +367,8 @@ def by_relevance(passages: Sequence[Passage]) -> list[Passage]:
 
     Of what leads up to a passage but the last two stand where they would without it.
     """
+    if not any(passage.ranked.candidate.neighbours for passage in passages):
+        return list(passages)
     runs: dict[Key, list[Passage]] = {passage.key: [passage] for passage in passages}
     for passage in passages:
         candidate = passage.ranked.candidate

@@ -1,4 +1,4 @@
-"""The lexical indexes of an engine's collections: opened once, synced with each question, weighed over all."""
+"""The lexical indexes of an engine's collections: opened once, synced for each question, weighed as one."""
 
 from __future__ import annotations
 
