@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from inspector import wording
-from inspector.budget_usage import near_misses
+from inspector.budget_usage import group_of, near_misses
 from inspector.grid import Column, GridRow
 from inspector.marking import pieces
 from inspector.palette import ROOM, fate_of, fell_for, stacked
 from inspector.wording import one_line, option_of
 from langchain_context_engine.journal.traces import folded
-from langchain_context_engine.models.types import Reason, Verdict
+from langchain_context_engine.models.types import Key, Reason, Verdict
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.explain import Row
 
@@ -31,6 +32,9 @@ RANKED_COLUMNS: Sequence[Column] = (
 )
 
 
+_NAMED = 3
+
+
 def fates_told(context: Context) -> str:
     """Return in one line how many candidates were offered, how many are in, and what the others fell for."""
     final = context.final_decisions().values()
@@ -42,21 +46,77 @@ def fates_told(context: Context) -> str:
     return " · ".join(told)
 
 
-def score_tree(row: Row) -> list[tuple[int, str, str]]:
-    """Return what a score is made of, as lines: how deep, what, its numbers; what adds most comes first.
+class Part(NamedTuple):
+    """A line of what a score is made of: its depth, value and weight, what it adds, its share of the whole.
+
+    Value, weight and share are 0–1; the last three are None where a signal has no weight of its own.
+    """
+
+    depth: int
+    name: str
+    value: float | None
+    weight: float | None = None
+    adds: float | None = None
+    share: float | None = None
+
+
+def score_tree(row: Row) -> list[Part]:
+    """Return what a score is made of; what adds most comes first.
 
     The parts of relevance stand under it; signals without a weight come last.
     """
-    lines: list[tuple[int, str, str]] = []
+    lines: list[Part] = []
     parts = {name: value for name, value in row.signals.items() if name not in row.contributions}
     for name, adds in sorted(row.contributions.items(), key=lambda item: -item[1]):
         value = row.signals.get(name)
-        weight = f" × {adds / value:.2f} (weight) = {wording.ratio(adds)}" if value else ""
-        lines.append((0, name, f"{wording.ratio(value)}{weight}"))
+        share = adds / row.score if row.score else None
+        lines.append(Part(0, name, value, adds / value if value else None, adds, share))
         if name == "relevance":
-            lines += [(1, part, wording.ratio(number)) for part, number in parts.items()]
+            lines += [Part(1, *part) for part in parts.items()]
             parts = {}
-    return lines + [(0, part, f"{wording.ratio(number)} (no weight)") for part, number in parts.items()]
+    return lines + [Part(0, *part) for part in parts.items()]
+
+
+def out_of_turn(context: Context, rows: Sequence[Row], row: Row) -> list[str]:
+    """Say why what is ranked later is in where a candidate is out, and why what is ranked better is out.
+
+    Only what the decisions hold is said: what each took or needed, and what was left at its turn.
+    """
+    if row.place is None:
+        return []
+    told = []
+    if row.verdict is Verdict.KEPT:
+        better = [one for one in near_misses(rows, len(rows)) if (one.place or row.place) < row.place]
+        longer = [one for one in better if one.details.get("needed", 0) > row.tokens]
+        early = [one for one in better if one not in longer]
+        told = [
+            _counted(longer, f"needed more than the {row.tokens:,} tokens that it takes", "needed"),
+            _counted(early, "had fewer left at the turn than it takes", "left"),
+        ]
+        return [f"Ranked better and out: {one}." for one in told if one]
+    left = row.details.get("left")
+    if fell_for(row) not in ROOM or not isinstance(left, int):
+        return []
+    groups = {one.key: group_of(one, context.settings) for one in context.candidates}
+    later = [one for one in rows if one.verdict is Verdict.KEPT and (one.place or 0) > row.place]
+    others = [one for one in later if row.reason is Reason.OVER_SHARE and groups[one.key] != groups[row.key]]
+    fit = [one for one in later if one not in others and one.tokens <= left]
+    rest = [one for one in later if one not in others and one not in fit]
+    told = [
+        _counted(fit, f"fitted the {left:,} tokens that were left at its turn", "tokens"),
+        _counted(others, "took from another share", "tokens"),
+        _counted(rest, f"took more, at a turn when more than its {left:,} were left", "tokens"),
+    ]
+    return [f"Ranked later and in: {one}." for one in told if one]
+
+
+def _counted(rows: Sequence[Row], did: str, figure: str) -> str:
+    """Return how many did something, the first of them by place and figure; "" for none."""
+    named = [
+        f"#{one.place}: {one.tokens if figure == 'tokens' else one.details.get(figure, 0):,}"
+        for one in rows[:_NAMED]
+    ]
+    return f"{len(rows):,} {did} ({', '.join(named)}{', …' if len(rows) > _NAMED else ''})" if rows else ""
 
 
 def rows_like(rows: Sequence[Row], shown: str = "All", search: str = "") -> list[Row]:
@@ -118,7 +178,11 @@ def ranked_rows(
     *,
     everyone: Sequence[Row] | None = None,
 ) -> list[GridRow]:
-    """Return one row for each candidate, and where `rows` are everyone's a line where the budget cut."""
+    """Return one row for each candidate, and where `rows` are everyone's a line where the budget cut.
+
+    What is in no ranking since it repeats another stands beneath that, which tells how many there are.
+    """
+    rows, copies = beneath(context, rows)
     full = max((row.score or 0.0 for row in rows), default=0.0) or 1.0
     table: list[GridRow] = []
     line = last_kept(rows) if everyone is None or len(everyone) == len(rows) else None
@@ -128,11 +192,25 @@ def ranked_rows(
             "text": pieces(one_line(row.text), terms),
             "cite": row.citation,
         }
+        if copies[row.key]:
+            cells["text"] = [(f"{copies[row.key]} more of it ", True), *pieces(one_line(row.text), terms)]
         table.append({"id": option_of(row.key), "label": row.label, "cells": cells})
         if index == line:
             told = f"{context.tokens:,} of {context.budget:,} tokens are used"
             table.append({"line": f"Nothing below this line got in: {told}"})
     return table
+
+
+def beneath(context: Context, rows: Sequence[Row]) -> tuple[list[Row], Counter[Key]]:
+    """Return rows with what repeats another, and has no rank, beneath that; and how many each has there."""
+    final, shown = context.final_decisions(), {row.key for row in rows}
+    of = {row.key: final[row.key].repeats for row in rows if row.place is None and row.key in final}
+    of = {key: winner for key, winner in of.items() if winner in shown and winner not in of}
+    first = [row for row in rows if row.key not in of]
+    grouped = [
+        one for row in first for one in (row, *(other for other in rows if of.get(other.key) == row.key))
+    ]
+    return grouped, Counter(winner for winner in of.values() if winner is not None)
 
 
 def base_cells(row: Row) -> dict[str, object]:

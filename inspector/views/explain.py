@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from html import escape
 
 import streamlit as st
 
-from inspector import cards, exports, grid, marking, opening, state
+from inspector import cards, exports, grid, marking, opening, state, wording
 from inspector.budget_usage import budget_bar, group_bars, near_misses, shared_tokens
 from inspector.candidates import (
     SHOWN,
     fates_told,
     meant_by,
+    out_of_turn,
     ranked_columns,
     ranked_rows,
     rows_like,
@@ -45,10 +47,13 @@ NONE_SHOWN = {
     "Near misses": "No candidate lacked room alone. “Left out” says what each lacked.",
     "Left out": "Every candidate is in the context.",
 }
+IN_ORDER = {"selection": "score"}
 PAIR_HEIGHT = 190
 TEXT_HEIGHT = 210
 MOST_CHANGES = 4
-MOST_PAIRS = 30
+MOST_GROUPS = 30
+MOST_PAIRS = 10
+LONGEST_NAME = 90
 MOST_TOLD = 10
 
 
@@ -211,6 +216,8 @@ def candidate(opened: Opened, row: Row) -> None:
         f'<div class="ce-panel"><p>{known}</p><p class="ce-where">{record_html(row)}</p>'
         f'<p class="ce-reason">{escape(sentence(row.sentence))}</p></div>'
     )
+    for told in out_of_turn(context, state.rows_of(opened), row):
+        st.caption(told)
     changes = st.container()
     repeats = context.final_decisions()[row.key].repeats
     if repeats is not None:
@@ -221,15 +228,9 @@ def candidate(opened: Opened, row: Row) -> None:
     # As high as the screen has room for: a whole one has its score below, a duplicate its pair above.
     is_cut = row.verdict is Verdict.KEPT and row.reason is not Reason.WHOLE
     text(context, row, "ce-low" if repeats is not None else "ce-high" if is_cut else "ce-tall")
-    if lines := score_tree(row):
-        cells = "".join(
-            f'<tr><td style="padding-left:{16 * depth}px">{"└ " if depth else ""}{escape(name)}</td>'
-            f"<td>{escape(told)}</td></tr>"
-            for depth, name, told in lines
-        )
-        is_open = row.reason is Reason.WHOLE
-        with st.expander(f"Score {row.score or 0:.3f}", expanded=is_open):
-            st.html(f'<table class="ce-tree">{cells}</table>')
+    if row.contributions or row.signals:
+        with st.expander(f"Score {row.score or 0:.3f}", expanded=row.reason is Reason.WHOLE):
+            st.html(score_html(row))
     # Told when it is wanted: the ranking is worked out for it, which each step of J and K would wait for.
     box = st.expander("All its decisions", key="decisions", on_change="rerun")
     if box.open:
@@ -247,6 +248,20 @@ def candidate(opened: Opened, row: Row) -> None:
                 st.caption("What would admit it is worked out where you rest.")
             else:
                 wanted(opened, row)
+
+
+def score_html(row: Row) -> str:
+    """Return what a score is made of as a table: each value with a bar of 0–1, and its share of the score."""
+    head = "".join(f"<th>{name}</th>" for name in ("signal", "0–1", "", "weight", "adds", "of the score"))
+    lines = ""
+    for part in score_tree(row):
+        depth, branch = (16 * part.depth, "└ ") if part.depth else (0, "")
+        bar = "" if part.value is None else f'<meter value="{part.value:.3f}"></meter>'
+        weight, share = (f"{part.weight:.2f}", wording.share(part.share)) if part.weight else ("", "")
+        cells = (bar, wording.ratio(part.value), weight, wording.ratio(part.adds) if share else "", share)
+        lines += f'<tr><td style="padding-left:{depth}px">{branch}{escape(part.name)}</td>'
+        lines += "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+    return f'<table class="ce-tree"><tr>{head}</tr>{lines}</table>'
 
 
 def candidate_of(context: Context, key: Key) -> Candidate:
@@ -312,6 +327,7 @@ def wanted(opened: Opened, row: Row) -> None:
     with cards.guard("Try the Tune page."):
         with st.spinner("Replaying under other settings…"):
             changes = state.remember(key, lambda: what_would_it_take(opened.context, row.key, seconds=3))
+            in_order(opened, row)
         for number, change in enumerate(changes[:MOST_CHANGES]):
             told, button = st.columns([76, 24], vertical_alignment="center", gap="small")
             smallest = " (a smaller one may do)" if change.setting == "budget" else ""
@@ -343,6 +359,18 @@ def wanted(opened: Opened, row: Row) -> None:
             st.caption(last)
 
 
+def in_order(opened: Opened, row: Row) -> None:
+    """Say what becomes of a candidate that others overtook when all are packed in the ranking's order."""
+    is_in_order = opened.context.settings.get("selection") == IN_ORDER["selection"]
+    if is_in_order or not out_of_turn(opened.context, state.rows_of(opened), row):
+        return
+    _, rows = state.replayed(opened, IN_ORDER)
+    again = next(one for one in rows if one.key == row.key)
+    st.caption(f"Packed by rank, not by worth (selection: score, a replay): {again.sentence}.")
+    if again.verdict is Verdict.KEPT:
+        st.button("Try that order in Tune", on_click=open_with, args=(opened, IN_ORDER), type="tertiary")
+
+
 def budget(opened: Opened, rows: list[Row]) -> None:
     """Draw where the budget went; a segment and a row lead to their candidate."""
     context = opened.context
@@ -368,23 +396,43 @@ def budget(opened: Opened, rows: list[Row]) -> None:
 
 
 def duplicates(opened: Opened) -> None:
-    """Draw what repeats another beside what stands for it: only what differs, and how alike they are."""
+    """Draw what repeats another beneath what stands for it: equal texts by name, of others what differs."""
     context = opened.context
-    pairs = duplicate_pairs(context)
-    if not pairs:
+    names = {row.key: row.label for row in state.rows_of(opened)}
+    groups: dict[Key, list[Key]] = {}
+    for winner, key in duplicate_pairs(context):
+        groups.setdefault(winner, []).append(key)
+    if not groups:
         st.text("No candidate repeats another.")
         return
-    st.caption("What repeats another beside what stands for it. Only what differs is shown.")
     kept = {passage.key for passage in context.passages}
-    for winner, key in pairs[:MOST_PAIRS]:
+    for winner, keys in list(groups.items())[:MOST_GROUPS]:
         fate = "in the context" if winner in kept else "ranked better, but left out too"
-        name = option_of(key)
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.text(" · ".join(filter(None, (fate, how_joined(context, key)))))
-            st.button("Why?", key=f"repeats-{name}", on_click=look_at, args=(name,), type="tertiary")
-        pair(opened, winner, key)
-    if len(pairs) > MOST_PAIRS:
-        st.caption(f"{MOST_PAIRS} of {len(pairs)}; the others: choose a duplicate among the candidates.")
+            leads_to(winner, names)
+            st.text(f"{fate} · repeated by {len(keys)}")
+        equal = [key for key in keys if candidate_of(context, key).text == candidate_of(context, winner).text]
+        if equal:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.text(f"The same to the letter: {len(equal)}")
+                for key in equal[:MOST_PAIRS]:
+                    leads_to(key, names)
+        for key in [key for key in keys if key not in equal][:MOST_PAIRS]:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                leads_to(key, names)
+                st.text(how_joined(context, key))
+            pair(opened, winner, key)
+    if len(groups) > MOST_GROUPS:
+        st.caption(f"{MOST_GROUPS} of {len(groups)}; the others: choose a duplicate among the candidates.")
+
+
+def leads_to(key: Key, names: Mapping[Key, str]) -> None:
+    """Draw the name of a candidate, which leads to it."""
+    name = option_of(key)
+    st.button(
+        plain(one_line(names.get(key, key[1]), LONGEST_NAME)), key=f"lead-{name}", on_click=look_at,
+        args=(name,), type="tertiary",
+    )  # fmt: skip
 
 
 def final_text(opened: Opened) -> None:
