@@ -77,14 +77,14 @@ def score_tree(row: Row) -> list[Part]:
     return lines + [Part(0, *part) for part in parts.items()]
 
 
-def out_of_turn(context: Context, rows: Sequence[Row], row: Row) -> list[str]:
+def out_of_turn(context: Context, rows: Sequence[Row], row: Row) -> str:
     """Say why what is ranked later is in where a candidate is out, and why what is ranked better is out.
 
-    Only what the decisions hold is said: what each took or needed, and what was left at its turn.
+    Only what the decisions hold is said: what each took or needed, and what was left at its turn. "" where
+    packing followed the ranking.
     """
     if row.place is None:
-        return []
-    told = []
+        return ""
     if row.verdict is Verdict.KEPT:
         better = [one for one in near_misses(rows, len(rows)) if (one.place or row.place) < row.place]
         longer = [one for one in better if one.details.get("needed", 0) > row.tokens]
@@ -93,10 +93,10 @@ def out_of_turn(context: Context, rows: Sequence[Row], row: Row) -> list[str]:
             _counted(longer, f"needed more than the {row.tokens:,} tokens that it takes", "needed"),
             _counted(early, "had fewer left at the turn than it takes", "left"),
         ]
-        return [f"Ranked better and out: {one}." for one in told if one]
+        return f"Ranked better and out: {'; '.join(filter(None, told))}." if better else ""
     left = row.details.get("left")
     if fell_for(row) not in ROOM or not isinstance(left, int):
-        return []
+        return ""
     groups = {one.key: group_of(one, context.settings) for one in context.candidates}
     later = [one for one in rows if one.verdict is Verdict.KEPT and (one.place or 0) > row.place]
     others = [one for one in later if row.reason is Reason.OVER_SHARE and groups[one.key] != groups[row.key]]
@@ -107,7 +107,7 @@ def out_of_turn(context: Context, rows: Sequence[Row], row: Row) -> list[str]:
         _counted(others, "took from another share", "tokens"),
         _counted(rest, f"took more, at a turn when more than its {left:,} were left", "tokens"),
     ]
-    return [f"Ranked later and in: {one}." for one in told if one]
+    return f"Ranked later and in: {'; '.join(filter(None, told))}." if later else ""
 
 
 def _counted(rows: Sequence[Row], did: str, figure: str) -> str:

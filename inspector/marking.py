@@ -59,7 +59,7 @@ def cut(parts: Iterable[tuple[str, bool]], terms: Sequence[str]) -> str:
     )
 
 
-def sides(first: str, second: str) -> tuple[str, str]:
+def sides(first: str, second: str, *, folds: bool = True) -> tuple[str, str]:
     """Return two texts as HTML, what differs coloured and underlined; what is equal far from it is folded."""
     if first == second:
         return ("<i>the same to the letter</i>",) * 2
@@ -70,7 +70,7 @@ def sides(first: str, second: str) -> tuple[str, str]:
         if step.tag == "equal":
             before, after = _AROUND * (number > 0), _AROUND * (number + 1 < len(steps))
             middle = "".join(words[before : len(words) - after])
-            if len(middle) > _LONGEST_EQUAL:
+            if folds and len(middle) > _LONGEST_EQUAL:
                 middle = f"\n… {len(middle):,} equal characters …\n"
             told = escape(
                 middle.join(("".join(words[:before]), "".join(words[max(before, len(words) - after) :])))

@@ -9,7 +9,7 @@ import streamlit as st
 from inspector import cards, opening, state, wording
 from inspector.comparing import changed, told_moves
 from inspector.state import Opened
-from inspector.views.tune import PAIR, save, side_by_side, text_difference
+from inspector.views.tune import PAIR, passages, save, side_by_side
 from inspector.wording import one_line
 from langchain_context_engine import Context, diff
 from langchain_context_engine.trace.explain import Row
@@ -118,8 +118,8 @@ def compared(
     for letter in list(names)[1:]:
         st.text(f"From A to {letter}: {told_moves(differences[letter], [*columns[letter], *columns['A']])}")
     cards.part(side_by_side, columns, contexts, names)
-    st.subheader("Texts")
+    st.subheader("Passages")
     for letter in list(names)[1:]:
         with st.expander(f"A against {letter}", expanded=len(names) == PAIR):
-            text_difference(differences[letter])
+            passages(first, contexts[letter], [*columns[letter], *columns["A"]])
     save(columns, contexts)

@@ -216,7 +216,7 @@ def candidate(opened: Opened, row: Row) -> None:
         f'<div class="ce-panel"><p>{known}</p><p class="ce-where">{record_html(row)}</p>'
         f'<p class="ce-reason">{escape(sentence(row.sentence))}</p></div>'
     )
-    for told in out_of_turn(context, state.rows_of(opened), row):
+    if told := out_of_turn(context, state.rows_of(opened), row):
         st.caption(told)
     changes = st.container()
     repeats = context.final_decisions()[row.key].repeats
@@ -366,9 +366,10 @@ def in_order(opened: Opened, row: Row) -> None:
         return
     _, rows = state.replayed(opened, IN_ORDER)
     again = next(one for one in rows if one.key == row.key)
-    st.caption(f"Packed by rank, not by worth (selection: score, a replay): {again.sentence}.")
-    if again.verdict is Verdict.KEPT:
-        st.button("Try that order in Tune", on_click=open_with, args=(opened, IN_ORDER), type="tertiary")
+    told, button = st.columns([76, 24], vertical_alignment="center", gap="small")
+    told.caption(f"Packed by rank, not by worth (selection: score, a replay): {again.sentence}.")
+    if button.button("Try in Tune", key="take-in-order", type="tertiary"):
+        open_with(opened, IN_ORDER)
 
 
 def budget(opened: Opened, rows: list[Row]) -> None:

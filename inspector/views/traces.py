@@ -6,7 +6,7 @@ import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, date, datetime, time, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -137,9 +137,9 @@ def views() -> None:
         """Show a saved view; what no view is called yet becomes the name of this one."""
         name = session["view"]
         if name in kept:
-            days = {key: date.fromisoformat(kept[name][key]) if key in kept[name] else None for key in DAYS}
-            session.update({"q": "", "only": "All", "sorted": SORTS[0], **kept[name], **days})
-            first_page()
+            show_new()
+            days = {key: date.fromisoformat(kept[name][key]) for key in DAYS if key in kept[name]}
+            session.update({**kept[name], **days, "view": name})
         elif name:
             keep(name, {key: str(session[key]) for key in FILTERS if session.get(key)})
 
@@ -192,8 +192,11 @@ def listing(is_live: bool) -> None:
         place, below = st.container(), st.container()
         page = below.pagination(pages, key="page", **state.BOUND) if pages > 1 else 1
         traces = search.page(journal, PAGE_SIZE, (page - 1) * PAGE_SIZE)
+        since = st.session_state["live-since"]
+        shown = sum(trace.time > since for trace in traces)
+        unseen = journal.count(since=since + timedelta(microseconds=1)) - shown if is_live else 0
     with place:
-        head(found, total, search)
+        head(found, total, search, unseen)
         if search.unread:
             were = "was" if search.unread == 1 else "were"
             told = f"{wording.counted(search.unread, 'other')} with these words {were} not read for it"
@@ -305,11 +308,25 @@ def found_in(row: TraceRow, words: Sequence[str]) -> str:
     return ", ".join(dict.fromkeys(own))
 
 
-def head(found: int, total: int, search: Search) -> None:
-    """Draw how many there are, what can be done with the ticked ones, and how those found are taken away."""
+def show_new() -> None:
+    """Show the newest of all, whatever the list was narrowed to or sorted by."""
+    st.session_state.update({"q": "", "only": "All", "sorted": SORTS[0], "view": None, **dict.fromkeys(DAYS)})
+    first_page()
+
+
+def head(found: int, total: int, search: Search, unseen: int) -> None:
+    """Draw how many there are, what can be done with the ticked ones, and how those found are taken away.
+
+    So many new ones stand on another page of the list, or are not what it is narrowed to.
+    """
     ticked: list[str] = st.session_state.get("ticked", [])
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(f"{found:,} of {total:,} questions. Choose one to see why: by a click, or J, K and Enter.")
+        if unseen > 0:
+            told = wording.counted(unseen, "new answer")
+            if st.button(told, key="show-new", on_click=show_new, type="primary"):
+                # What the list is narrowed by stands outside of what is drawn by itself.
+                st.rerun()
         if len(ticked) > 1:
             if st.button(f"Compare the {len(ticked)} ticked", type="primary", key="compare-ticked"):
                 compared = opening.oldest_first(ticked[:MOST_COMPARED], state.settings())

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -14,6 +15,7 @@ from inspector.budget_usage import budget_bar
 from inspector.candidates import fates_told
 from inspector.comparing import aligned, aligned_columns, by_key, told_moves
 from inspector.knobs import FULL, PART, SHARE, WEIGHT, Knobs
+from inspector.marking import passages_of_text
 from inspector.palette import fate_of, fell_for
 from inspector.settings_diff import as_json
 from inspector.state import Opened
@@ -25,6 +27,9 @@ from langchain_context_engine.text.words import query_terms
 from langchain_context_engine.trace.diff import Diff
 from langchain_context_engine.trace.explain import Row
 from langchain_context_engine.trace.replay import REQUERY_SETTINGS
+
+REST = 2.0
+"""Seconds: what is turned again before is turned on."""
 
 TOLD = "A is as recorded, B as turned."
 PAIR = 2
@@ -51,7 +56,9 @@ BOUNDS: Mapping[str, tuple[float, float, float]] = {
 }  # fmt: skip
 """Of a knob that is a number, or a kind of them: least, most (0: where everything would fit), step."""
 
-TEXT_HEIGHT, LINE_HEIGHT, MOST_LINES = 96, 24, 24
+TEXT_HEIGHT, LINE_HEIGHT = 150, 24
+MOST_PASSAGES = 40
+ABSENT = "<i>not in this text</i>"
 
 
 class Try(NamedTuple):
@@ -60,6 +67,7 @@ class Try(NamedTuple):
     number: int
     knobs: Knobs
     changed: Mapping[str, Any]
+    at: float
 
     @property
     def told(self) -> str:
@@ -79,6 +87,38 @@ def tries_of(trace: str | None) -> list[Try]:
     """Return what was tried on a trace in this session, the latest last."""
     tries: list[Try] = st.session_state.setdefault("tries", {}).setdefault(trace, [])
     return tries
+
+
+def keep_try(tries: list[Try], recorded: Knobs, knobs: Knobs, changed: Mapping[str, Any]) -> None:
+    """Keep settings that are tried; steps of one knob without a rest between, a drag, are one try."""
+    if not changed or (tries and repr(tries[-1].changed) == repr(changed)):
+        return
+    number, now = 1 + (tries[-1].number if tries else 0), time.monotonic()
+    if tries and now - tries[-1].at < REST:
+        before = tries[-2].knobs if len(tries) > 1 else recorded
+        turned = turned_of(before, tries[-1].knobs)
+        if len(turned) == 1 and turned_of(tries[-1].knobs, knobs) == turned:
+            number = tries.pop().number
+    tries.append(Try(number, knobs, changed, now))
+
+
+def turned_of(before: Knobs, after: Knobs) -> set[str]:
+    """Return the names of the knobs that are not turned alike."""
+    return {name for name in after if after[name] != before.get(name)}
+
+
+def turn_told(before: Knobs, after: Knobs) -> str:
+    """Return which knob was turned from what to what; of several how many."""
+    turned = sorted(turned_of(before, after))
+    if len(turned) != 1:
+        return f"{len(turned)} settings"
+    (name,) = turned
+    return f"{label_of(name)} {_short(before.get(name))} → {_short(after[name])}"
+
+
+def label_of(name: str) -> str:
+    """Return what a knob is called."""
+    return LABELS.get(name) or name.partition("_")[2]
 
 
 def turn_to(trace: str, knobs: Knobs) -> None:
@@ -121,8 +161,7 @@ def bench(opened: Opened) -> None:
         before, rows_before = state.replayed(opened, {})
         difference = diff(before, context)
         tries = tries_of(opened.name)
-        if changed and not (tries and repr(tries[-1].changed) == repr(changed)):
-            tries.append(Try(1 + max((one.number for one in tries), default=0), knobs, changed))
+        keep_try(tries, recorded, knobs, changed)
         with keys:
             history_keys(opened, recorded, is_turned=bool(changed))
         if before.text != opened.context.text:
@@ -141,10 +180,10 @@ def bench(opened: Opened) -> None:
                 side_by_side(sides, {"A": before, "B": context}, {"A": opened.name}, TOLD)
         if texts.open:
             with texts:
-                text_difference(difference)
+                passages(before, context, [*rows, *rows_before])
         history(opened, tries)
         copy(changed, sides, {"A": before, "B": context})
-        collections.again(opened, changed)
+        collections.ask_button("Ask again with these settings", opened.context, changed, key="ask-turned")
 
 
 def draw_knobs(opened: Opened, recorded: Knobs) -> None:
@@ -156,7 +195,7 @@ def draw_knobs(opened: Opened, recorded: Knobs) -> None:
     largest = tuning.largest_budget(opened.context)
 
     def knob(name: str) -> None:
-        label, value = plain(LABELS.get(name) or name.partition("_")[2]), recorded[name]
+        label, value = plain(label_of(name)), recorded[name]
         bounds = BOUNDS.get(name) or BOUNDS.get(name.partition("_")[0] + "_")
         if bounds:
             # Whatever was recorded, or is to be tried, can be shown.
@@ -302,24 +341,45 @@ def save(columns: Mapping[str, list[Row]], contexts: Mapping[str, Context]) -> N
     cards.download("Candidates as CSV", cells, name, "text/csv")
 
 
-def text_difference(difference: Diff) -> None:
-    """Draw how two texts differ, line by line."""
-    # Without its first two lines, which name files that there are not.
-    lines = difference.lines[2:]
-    height: int | Literal["content"] = 520 if len(lines) > MOST_LINES else "content"
-    st.code("\n".join(lines) or "The texts are equal.", language="diff", wrap_lines=True, height=height)
+def passages(first: Context, other: Context, rows: Sequence[Row]) -> None:
+    """Draw the passages of two texts one by one: in full those that are not alike, then the others' names."""
+    names = {row.key: row.label for row in rows}
+    was, now = ({one.key: one.text for one in each.passages} for each in (first, other))
+    if was == now and first.text != other.text:
+        # The order or what the template adds.
+        was, now = ({one.key: one.text for one in passages_of_text(each)} for each in (first, other))
+    every = list(dict.fromkeys((*was, *now)))
+    changed = [key for key in every if was.get(key) != now.get(key)]
+    st.text(f"{len(changed):,} of {wording.counted(len(every), 'passage')} not alike.")
+    for key in changed[:MOST_PASSAGES]:
+        texts = was.get(key), now.get(key)
+        htmls = [ABSENT if text is None else marking.asked(text, ()) for text in texts]
+        if texts[0] is not None and texts[1] is not None:
+            htmls = list(marking.sides(texts[0], texts[1], folds=False))
+        name = escape(names.get(key, key[1]) if key else "before the first")
+        st.html(
+            f'<div class="ce-panel ce-whole"><p class="ce-where"><bdi>{name}</bdi></p><div class="ce-pair">'
+            f"{''.join(f'<div>{marking.box(html)}</div>' for html in htmls)}</div></div>"
+        )
+    if len(changed) > MOST_PASSAGES:
+        st.caption(f"{len(changed) - MOST_PASSAGES:,} more: choose them in the table.")
+    if alike := [names.get(key, key[1]) for key in every if key not in changed and key]:
+        st.text("\n".join(("Alike:", *alike)))
 
 
 def history_keys(opened: Opened, recorded: Knobs, *, is_turned: bool) -> None:
-    """Draw the way back; U undoes wherever the focus is."""
+    """Draw the way back, and what it takes back; U undoes wherever the focus is."""
     tries = tries_of(opened.name)
+    now = tries[-1].knobs if is_turned and tries else recorded
+    before = [recorded, *[one.knobs for one in tries[: -1 if is_turned else None]]][-1]
 
     def undo() -> None:
         if is_turned:
             tries.pop()
-        turn_to(opened.name, tries[-1].knobs if tries else recorded)
+        turn_to(opened.name, before)
 
-    st.button("Undo (U)", key="undo", on_click=undo, disabled=not tries)
+    told = f": {turn_told(before, now)}" if tries else ""
+    st.button(plain(f"Undo{told} (U)"), key="undo", on_click=undo, disabled=not tries)
     st.button("As recorded", key="reset", on_click=turn_to, args=(opened.name, recorded))
 
 
