@@ -10,8 +10,8 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 PAGES = ("traces", "explain", "tune", "compare", "judge", "sets", "figures", "collections")
+# What shows one answer. (Streamlit draws a text that stands alone.)
 AN_ANSWER = ("explain", "tune", "judge")
-"""The pages that show one answer."""
 
 
 def load_package() -> None:

@@ -414,14 +414,32 @@ def test_m98_one_press_asks_once_and_a_run_ends(tmp_path):
     at.text_input(key="where").set_value(str(tmp_path)).run()
     assert "notes" in column(at, 0, "collection")
     assert "This is a copy" in said(at)
-    at.text_input(key="new-question").set_value("When do invoices go out?")
-    next(b for b in at.button if b.label == "Ask").click().run()
-    assert not at.exception
-    assert (at.session_state["asked"], at.session_state["trace"]) == (1, "asked-1")
-    at.run()
-    assert at.session_state["asked"] == 1
     # What no source offered is asked of the same store: whether it is there, and why it was not offered.
+    at.session_state["opened"] = {"upload-1": a_context([], query="When do invoices go out?", limit=1)}
+    at.session_state["trace"] = "upload-1"
     go_on(at, "explain")
     at.text_input(key="find").set_value("zebra").run()
     next(b for b in at.button if b.key == "ask-store").click().run()
     assert "The store holds nothing of that id" in said(at)
+    at.text_input(key="find").set_value(texts[1]).run()
+    next(b for b in at.button if b.key == "ask-store").click().run()
+    next(b for b in at.button if b.label == "Ask again with limit 2").click().run()
+    assert not at.exception
+    assert (at.session_state["asked"], at.session_state["trace"]) == (1, "asked-1")
+    at.run()
+    assert at.session_state["asked"] == 1
+
+
+def test_the_list_tells_of_new_answers_that_it_does_not_show(path, monkeypatch):
+    with Journal(path) as journal:
+        journal.record(a_context())
+    at = a_page("traces", journal=path, monkeypatch=monkeypatch, q="invoices", only="All")
+    with Journal(path) as journal:
+        for query in ("Who else?", "And the invoices?"):
+            journal.record(a_context([], query=query))
+    at.run()
+    assert cells(at, "traces", "question")[0] == [["new ", True], ["And the invoices?", False]]
+    at.button(key="show-new").click().run()
+    assert len(cells(at, "traces", "question")) == 3
+    assert at.text_input(key="q").value == ""
+    assert "show-new" not in [button.key for button in at.button]

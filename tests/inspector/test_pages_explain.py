@@ -147,7 +147,21 @@ def test_a_duplicate_stands_beside_what_it_repeats_with_both_places_and_leads_to
     next(b for b in at.button if b.label == "Go to what it repeats").click().run()
     assert grids(at)["ranked"]["chosen"] == "memories/0"
     at = a_page("explain", trace="upload-1", opened=opened, section="Duplicates")
-    assert re.search(r"in the context · \d+ % alike", said(at))
+    assert re.search(r"in the context · repeated by 1\n.*\d+ % alike", said(at), re.DOTALL)
+
+
+def test_equal_copies_are_named_once_beneath_what_stands_for_them():
+    """Five copies of one text were five times the same sentence."""
+    found = [a_candidate(id=str(i), text="The same of all.", relevance=0.9 - i / 10) for i in range(5)]
+    opened = {"upload-1": a_context([*found, a_candidate(id="x", text="Another thing.", relevance=0.1)])}
+    at = a_page("explain", trace="upload-1", opened=opened, section="Duplicates")
+    assert said(at).count("in the context · repeated by 4") == 1
+    assert "The same to the letter: 4" in said(at)
+    assert "the same to the letter" not in said(at).replace("The same to the letter", "")
+    at = a_page("explain", trace="upload-1", opened=opened)
+    rows = [row for row in grids(at)["ranked"]["rows"] if "id" in row]
+    assert [row["id"] for row in rows] == [f"memories/{name}" for name in (*"01234", "x")]
+    assert rows[0]["cells"]["text"][0] == ["4 more of it ", True]
 
 
 def test_all_decisions_stand_as_the_command_line_prints_them():

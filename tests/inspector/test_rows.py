@@ -114,10 +114,13 @@ def test_a_score_is_a_tree_with_the_parts_of_relevance_under_it():
         for i, word in enumerate(("old", "new", "blue"))
     ]
     tree = score_tree(rows_of(a_context(found, weights={"relevance": 3, "keyword": 1}))[0])
-    names = [name for _, name, _ in tree]
-    assert {depth for depth, name, _ in tree if name in {"relevance", "keyword"}} == {0}
-    under = {name for depth, name, _ in tree[names.index("relevance") + 1 :] if depth == 1}
+    names = [part.name for part in tree]
+    assert {part.depth for part in tree if part.name in {"relevance", "keyword"}} == {0}
+    under = {part.name for part in tree[names.index("relevance") + 1 :] if part.depth == 1}
     assert {"dense", "lexical"} <= under
+    shares = [part.share for part in tree if part.share is not None]
+    assert shares == sorted(shares, reverse=True)
+    assert sum(shares) == pytest.approx(1)
 
 
 def test_a_trace_row_tells_the_share_of_the_budget_the_viewers_time_and_what_is_new(tmp_path):
