@@ -103,6 +103,8 @@ def look_again() -> None:
 
 def recorded() -> None:
     """Draw the filters and the table of a journal."""
+    if st.session_state.pop("shows-new", False):
+        show_new()
     state.search_field(
         "q", "Search", "Words or a “phrase” of the question, a passage or a note; an id, a source",
         on_change=first_page, label_visibility="collapsed",
@@ -324,8 +326,9 @@ def head(found: int, total: int, search: Search, unseen: int) -> None:
         st.caption(f"{found:,} of {total:,} questions. Choose one to see why: by a click, or J, K and Enter.")
         if unseen > 0:
             told = wording.counted(unseen, "new answer")
-            if st.button(told, key="show-new", on_click=show_new, type="primary"):
+            if st.button(told, key="show-new", type="primary"):
                 # What the list is narrowed by stands outside of what is drawn by itself.
+                st.session_state["shows-new"] = True
                 st.rerun()
         if len(ticked) > 1:
             if st.button(f"Compare the {len(ticked)} ticked", type="primary", key="compare-ticked"):

@@ -15,7 +15,7 @@ from inspector.budget_usage import budget_bar
 from inspector.candidates import fates_told
 from inspector.comparing import aligned, aligned_columns, by_key, told_moves
 from inspector.knobs import FULL, PART, SHARE, WEIGHT, Knobs
-from inspector.marking import passages_of_text
+from inspector.marking import Piece, passages_of_text
 from inspector.palette import fate_of, fell_for
 from inspector.settings_diff import as_json
 from inspector.state import Opened
@@ -344,10 +344,11 @@ def save(columns: Mapping[str, list[Row]], contexts: Mapping[str, Context]) -> N
 def passages(first: Context, other: Context, rows: Sequence[Row]) -> None:
     """Draw the passages of two texts one by one: in full those that are not alike, then the others' names."""
     names = {row.key: row.label for row in rows}
-    was, now = ({one.key: one.text for one in each.passages} for each in (first, other))
-    if was == now and first.text != other.text:
-        # The order or what the template adds.
-        was, now = ({one.key: one.text for one in passages_of_text(each)} for each in (first, other))
+    # Where the passages are alike and the texts are not, it is their order, or what the template adds.
+    by = [[Piece(one.text, one.key) for one in each.passages] for each in (first, other)]
+    if {*by[0]} == {*by[1]}:
+        by = [passages_of_text(each) for each in (first, other)]
+    was, now = ({one.key: one.text for one in each} for each in by)
     every = list(dict.fromkeys((*was, *now)))
     changed = [key for key in every if was.get(key) != now.get(key)]
     st.text(f"{len(changed):,} of {wording.counted(len(every), 'passage')} not alike.")

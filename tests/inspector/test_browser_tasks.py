@@ -264,7 +264,8 @@ def test_task_9_a_question_is_asked_from_any_page_and_the_form_is_there_when_one
     page.wait_for_url("**/figures**")
     settle(page)
     page.get_by_role("button", name="Ask", exact=True).click()
-    assert page.get_by_label("Question", exact=True).input_value() == "When do invoices go out?"
+    field = page.get_by_label("Question", exact=True)
+    until(page, lambda: field.input_value() == "When do invoices go out?")
 
 
 def test_task_10_an_address_shows_another_person_the_same(visit, folder):
@@ -323,7 +324,7 @@ def test_new_answers_are_told_on_any_page_of_the_list_and_shown_by_a_click(visit
     page.get_by_role("button", name="2 new answers").click()
     for name in names:
         row(page, name).wait_for()
-    assert page.get_by_label("Search").input_value() == ""
+    until(page, lambda: page.get_by_label("Search").input_value() == "")
     page.get_by_role("button", name="2 new answers").wait_for(state="detached")
 
 
