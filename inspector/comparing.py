@@ -13,8 +13,8 @@ from inspector.settings_diff import differing
 from inspector.wording import one_line, option_of
 from langchain_context_engine import Context
 from langchain_context_engine.models.types import Key
-from langchain_context_engine.trace.diff import Diff
 from langchain_context_engine.trace.explain import Row
+from langchain_context_engine.trace.replay import Diff
 
 NOT_OFFERED = "not offered"
 _NAMED = 3

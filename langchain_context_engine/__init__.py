@@ -28,19 +28,16 @@ if TYPE_CHECKING:
     from langchain_context_engine.models.types import Candidate
     from langchain_context_engine.rendering.templates import Template
     from langchain_context_engine.sources.chroma import ChromaSource
-    from langchain_context_engine.sources.history import HistorySource
-    from langchain_context_engine.sources.pinned import PinnedSource
+    from langchain_context_engine.sources.given import HistorySource, PinnedSource
     from langchain_context_engine.sources.retriever import RetrieverSource
     from langchain_context_engine.text.truncate import extractive, keep_end, keep_start
     from langchain_context_engine.trace.context import Context
-    from langchain_context_engine.trace.diff import diff
-    from langchain_context_engine.trace.replay import replay
+    from langchain_context_engine.trace.replay import diff, replay
 
 _HOMES = {
     "config": ("EngineConfig",),
     "trace.context": ("Context",),
-    "trace.diff": ("diff",),
-    "trace.replay": ("replay",),
+    "trace.replay": ("diff", "replay"),
     "embeddings.cache": ("CachedEmbeddings",),
     "embeddings.local": ("LocalEmbeddings",),
     "embeddings.openai": ("OpenAIEmbeddings",),
@@ -48,8 +45,7 @@ _HOMES = {
     "journal": ("Journal",),
     "langchain.runnable": ("ContextRetriever", "ContextRunnable"),
     "sources.chroma": ("ChromaSource",),
-    "sources.history": ("HistorySource",),
-    "sources.pinned": ("PinnedSource",),
+    "sources.given": ("HistorySource", "PinnedSource"),
     "sources.retriever": ("RetrieverSource",),
     "text.truncate": ("extractive", "keep_end", "keep_start"),
     "models.budget": ("Budget",),

@@ -42,7 +42,6 @@ from langchain_context_engine.ranking.identity import (
     SameMetadata,
     Versions,
 )
-from langchain_context_engine.ranking.places import TreeDistance, TypeMatch, UserAffinity
 from langchain_context_engine.ranking.signals import (
     SIGNALS,
     ForKinds,
@@ -51,6 +50,9 @@ from langchain_context_engine.ranking.signals import (
     Recency,
     Signal,
     Stated,
+    TreeDistance,
+    TypeMatch,
+    UserAffinity,
 )
 from langchain_context_engine.rendering.citations import CITATION_STYLES
 from langchain_context_engine.rendering.compact import Cut, resolve_compactor

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.config import AT_CONSTRUCTION, EngineConfig, read_settings
 from langchain_context_engine.errors import AllSourcesFailedError, ConfigError
+from langchain_context_engine.executor import Turn, aturn, turn
 from langchain_context_engine.journal import kept_in, open_journal
 from langchain_context_engine.langchain.reranker import scorer_of
 from langchain_context_engine.models.freeze import with_fields
 from langchain_context_engine.models.request import MOST_CANDIDATES, ContextRequest
 from langchain_context_engine.models.types import Ranked, Status
 from langchain_context_engine.pipeline.collect import Collected, acollect, collect
-from langchain_context_engine.pipeline.executor import Turn, aturn, turn
 from langchain_context_engine.pipeline.expand import expand
 from langchain_context_engine.pipeline.rerank import Reranking, rerank
 from langchain_context_engine.sources.asking import Asking
@@ -249,7 +249,7 @@ class ContextEngine:
             sources = self._asking.sources_for(request)
             more = expand(found.candidates, request, sources, deadline, fusion=self.config.fusion)
         candidates = self._asking.with_usage(more.candidates, self.journal)
-        found = found.told(more.decisions, more.warnings, candidates=candidates)
+        found = found.with_more(more.decisions, more.warnings, candidates=candidates)
         if self._reranking is None:
             return found
         with stage_span("rerank"):

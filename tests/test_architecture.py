@@ -15,6 +15,7 @@ ROOMS = [
     "errors",
     "models",
     "telemetry",
+    "executor",
     "text",
     "rendering",
     "ranking",

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.pipeline.executor import AT_ONCE, aturn, turn
+from langchain_context_engine.executor import AT_ONCE, aturn, turn
 from tests.builders import ListSource, MeetingSource, a_candidate
 
 MANY = 3 * AT_ONCE
@@ -100,7 +100,7 @@ async def test_who_is_cancelled_while_waiting_keeps_no_turn():
 
 
 def test_a_turn_that_was_waited_for_long_is_told(monkeypatch):
-    monkeypatch.setattr("langchain_context_engine.pipeline.executor._LATE_SECONDS", 0.0)
+    monkeypatch.setattr("langchain_context_engine.executor._LATE_SECONDS", 0.0)
     (warning,) = ContextEngine([ListSource([a_candidate()])]).build("x").warnings
     assert "s for its turn" in warning
 

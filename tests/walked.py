@@ -16,8 +16,7 @@ from typing import Any
 import chromadb
 
 import langchain_context_engine
-from langchain_context_engine import ChromaSource, ContextEngine, LocalEmbeddings
-from langchain_context_engine.pipeline import executor
+from langchain_context_engine import ChromaSource, ContextEngine, LocalEmbeddings, executor
 
 PACKAGE = Path(langchain_context_engine.__file__).parent
 NOTES = {

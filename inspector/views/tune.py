@@ -24,9 +24,8 @@ from inspector.wording import option_of, plain, sentence
 from langchain_context_engine import Context, diff
 from langchain_context_engine.evaluation.quality import change, quality
 from langchain_context_engine.text.words import query_terms
-from langchain_context_engine.trace.diff import Diff
 from langchain_context_engine.trace.explain import Row
-from langchain_context_engine.trace.replay import REQUERY_SETTINGS
+from langchain_context_engine.trace.replay import REQUERY_SETTINGS, Diff
 
 REST = 2.0
 """Seconds: what is turned again before is turned on."""

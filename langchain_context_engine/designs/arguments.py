@@ -19,7 +19,7 @@ from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.search.records import to_candidate
 from langchain_context_engine.sources.chroma import ChromaSource
-from langchain_context_engine.sources.pinned import digest
+from langchain_context_engine.sources.given import digest
 
 if TYPE_CHECKING:
     from typing import TypeAlias

@@ -53,7 +53,7 @@ from langchain_context_engine.sources.full_text import (
     by_keywords,
     full_text,
 )
-from langchain_context_engine.sources.history import HistorySource
+from langchain_context_engine.sources.given import HistorySource
 from langchain_context_engine.telemetry import PHASES
 from langchain_context_engine.text.words import words
 from langchain_context_engine.trace.context import Context

@@ -43,11 +43,11 @@ from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.request import MOST_CANDIDATES, ContextRequest, Message
 from langchain_context_engine.models.types import Candidate, Passage
 from langchain_context_engine.pipeline.thresholds import Threshold
-from langchain_context_engine.ranking.places import TreeDistance, TypeMatch, UserAffinity
+from langchain_context_engine.ranking.signals import TreeDistance, TypeMatch, UserAffinity
 from langchain_context_engine.rendering.compact import resolve_compactor
 from langchain_context_engine.rendering.templates import Template
 from langchain_context_engine.sources.adapted import AdaptedSource
-from langchain_context_engine.sources.history import HistorySource
+from langchain_context_engine.sources.given import HistorySource
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.text.truncate import TRUNCATORS, AtLeast
 from langchain_context_engine.text.words import query_terms

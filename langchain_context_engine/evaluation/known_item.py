@@ -69,7 +69,7 @@ def why_not_offered(
         engine: Is asked the question anew, and once more with a deeper limit. Its sources are searched for
             the record as far as they can look one up.
         request: The question, or the whole request: `context.request` of a trace.
-        named: An id, a place (`path`, `path:first-last`), a title or an exact piece of the text.
+        named: An id, a place (`path`, `path:first-last`), a title, a piece of the text, or words of it.
         **more: Fields of the request.
 
     Returns:

@@ -12,9 +12,8 @@ from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.evaluation.metrics import Evidence, ndcg, score_evidence
 from langchain_context_engine.models.types import Key
 from langchain_context_engine.trace.context import Context
-from langchain_context_engine.trace.diff import diff
 from langchain_context_engine.trace.explain import Row, rows
-from langchain_context_engine.trace.replay import replay_ranked
+from langchain_context_engine.trace.replay import diff, replay_ranked
 
 Grades = Mapping[Key, int]
 """Candidate → how well it answers the question, 0–3."""

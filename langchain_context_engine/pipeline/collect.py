@@ -16,13 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langchain_context_engine.errors import AllSourcesFailedError, SourceError
-from langchain_context_engine.filters import filter_test, scope_test
-from langchain_context_engine.models.freeze import is_blank, with_fields
-from langchain_context_engine.models.redact import safe_message
-from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.models.source import Source, SupportsAsync
-from langchain_context_engine.models.types import Candidate, Decision, Key, Offer, Reason, Verdict
-from langchain_context_engine.pipeline.executor import (
+from langchain_context_engine.executor import (
     Answer,
     LateError,
     answer_of,
@@ -36,6 +30,12 @@ from langchain_context_engine.pipeline.executor import (
     walked,
     warnings_of,
 )
+from langchain_context_engine.filters import filter_test, scope_test
+from langchain_context_engine.models.freeze import is_blank, with_fields
+from langchain_context_engine.models.redact import safe_message
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.source import Source, SupportsAsync
+from langchain_context_engine.models.types import Candidate, Decision, Key, Offer, Reason, Verdict
 from langchain_context_engine.ranking.signals import clamp
 
 MOST_TEXT = 1_000_000
@@ -70,7 +70,7 @@ class Collected:
     took: Mapping[str, float] = field(default_factory=dict)
     searched: Mapping[str, str] = field(default_factory=dict)
 
-    def told(self, decisions: Sequence[Decision], warnings: Sequence[str], **changed: Any) -> Collected:
+    def with_more(self, decisions: Sequence[Decision], warnings: Sequence[str], **changed: Any) -> Collected:
         """Return the same with more decisions and warnings after its own, and some fields changed."""
         decisions, warnings = (*self.decisions, *decisions), (*self.warnings, *warnings)
         return replace(self, decisions=decisions, warnings=warnings, **changed)
@@ -240,12 +240,14 @@ class _Entry:
         own: set[Key] = set()
         fell: Counter[Reason] = Counter()
         for item in offer:
-            if not _holds(_is_named, item):
+            is_fit = _holds(self._is_fit, item)
+            if not is_fit and not _holds(_is_named, item):
                 fell[Reason.INVALID] += 1
-            elif _holds(self.in_scope, item):
+            elif is_fit or _holds(self.in_scope, item):
                 candidate: Candidate = item if item.source else replace(item, source=name)
                 key = candidate.key
-                reason = self._unfit(candidate, is_over=key not in self.found and self._is_over(len(own)))
+                is_over = key not in self.found and self._is_over(len(own))
+                reason = self._unfit(candidate, is_fit=is_fit, is_over=is_over)
                 if reason is None:
                     own.add(key)
                     self._enter(candidate, name)
@@ -274,8 +276,12 @@ class _Entry:
     def _is_over(self, many: int) -> bool:
         return self.request.limit is not None and many >= self.request.limit
 
-    def _unfit(self, candidate: Candidate, *, is_over: bool) -> Reason | None:
-        if not _holds(_is_sound, candidate):
+    def _is_fit(self, item: Any) -> bool:
+        """Tell whether nothing is to be said of an item: the usual case, asked at once."""
+        return _is_named(item) and self.in_scope(item) and _is_sound(item) and self.passes(item)
+
+    def _unfit(self, candidate: Candidate, *, is_fit: bool, is_over: bool) -> Reason | None:
+        if not is_fit and not _holds(_is_sound, candidate):
             return Reason.INVALID
         if is_blank(candidate.text):
             return Reason.EMPTY
@@ -283,7 +289,7 @@ class _Entry:
         if excluded and (candidate.id in excluded or candidate.key in excluded):
             return Reason.EXCLUDED
         # What is pinned must come in: only the scope and exclusions keep it out.
-        if not candidate.is_pinned and not _holds(self.passes, candidate):
+        if not is_fit and not candidate.is_pinned and not _holds(self.passes, candidate):
             return Reason.FILTERED
         return Reason.OVER_LIMIT if is_over else None
 
@@ -408,7 +414,7 @@ def bounded(found: Collected, request: ContextRequest, *, stage: str = "collect"
         f" {len(longer)} of them were shortened to {level:,} each; a smaller limit leaves more of them whole"
     )
     cut = (c if len(c.text) <= level else with_fields(c, text=c.text[:level]) for c in found.candidates)
-    return found.told(decisions, [told], candidates=tuple(cut))
+    return found.with_more(decisions, [told], candidates=tuple(cut))
 
 
 def _level(sizes: Sequence[int], most: int) -> int:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from langchain_context_engine.executor import answer_of, run
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.source import SupportsLinks, readers
 from langchain_context_engine.models.types import Candidate, Decision, Key, Reason, Verdict
 from langchain_context_engine.pipeline.collect import Collected, admit, bounded, read_answer
-from langchain_context_engine.pipeline.executor import answer_of, run
 from langchain_context_engine.ranking.fusion import NAMING, Fusion, strongest
 from langchain_context_engine.ranking.links import links_of
 
@@ -80,6 +80,9 @@ class _Reach:
         self.request = replace(request, limit=None, offset=0)
         self.known = {candidate.key: candidate for candidate in candidates}
         self.sources = readers(sources)
+        self.namers = {
+            name: source for name, source in self.sources.items() if isinstance(source, SupportsLinks)
+        }
         self.deadline = deadline
         self.decisions: list[Decision] = []
         self.warnings: list[str] = []
@@ -110,7 +113,7 @@ class _Reach:
     def bring_neighbours(self, fusion: Fusion) -> None:
         """Add the neighbours of the strongest, and what the very best name."""
         pool = list(self.known.values())
-        if not self.sources or not any(c.neighbours or self._can_name(c.source) for c in pool):
+        if not self.sources or not any(c.neighbours or c.source in self.namers for c in pool):
             return
         best = strongest(pool, fusion, self.request.query)
         wanted: dict[Key, tuple[Key, Reason]] = {}
@@ -118,19 +121,13 @@ class _Reach:
             for neighbour in candidate.neighbours:
                 wanted.setdefault((candidate.source, neighbour), (candidate.key, Reason.NEIGHBOUR))
         for candidate in best[:NAMING] if fusion.link else ():
-            for source in self.sources:
+            for source in self.namers:
                 for id_ in self._named(source, candidate.text):
                     wanted.setdefault((source, id_), (candidate.key, Reason.LINKED))
         self._add({key: why for key, why in wanted.items() if key not in self.known})
 
-    def _can_name(self, source: str) -> bool:
-        return isinstance(self.sources.get(source), SupportsLinks)
-
     def _named(self, source: str, text: str) -> Sequence[str]:
-        named = self.sources[source]
-        if not isinstance(named, SupportsLinks):
-            return ()
-        names = answer_of(named.link_named, text, self.request)
+        names = answer_of(self.namers[source].link_named, text, self.request)
         if isinstance(names, Exception):
             self.warnings.append(f"source {source!r} could not look up names: {safe_message(names)}")
             return ()

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError, SourceError
+from langchain_context_engine.executor import LateError, run
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.types import Candidate, Decision, Key, Ranked, Reason, Verdict
 from langchain_context_engine.pipeline.collect import Collected
-from langchain_context_engine.pipeline.executor import LateError, run
 
 Scorer = Callable[[str, Sequence[str]], Sequence[float | None]]
 """(question, texts) → one score for each text, the higher the better, on any scale; None says nothing."""
@@ -66,7 +66,7 @@ def rerank(found: Collected, ranked: Sequence[Ranked], query: str, reranking: Re
     try:
         scores = _scores(answers[0], asked)
     except SourceError as error:
-        return found.told([], [f"the reranker was left out: {error}"])
+        return found.with_more([], [f"the reranker was left out: {error}"])
     candidates = tuple(
         replace(c, claims={**c.claims, "rerank": scores[c.key]}) if c.key in scores else c
         for c in found.candidates
@@ -81,7 +81,7 @@ def rerank(found: Collected, ranked: Sequence[Ranked], query: str, reranking: Re
         )
         for key, score in scores.items()
     ]
-    return found.told(decisions, [], candidates=candidates)
+    return found.with_more(decisions, [], candidates=candidates)
 
 
 def _scores(answer: Any, asked: Sequence[Candidate]) -> Mapping[Key, float]:

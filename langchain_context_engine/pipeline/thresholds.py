@@ -145,11 +145,15 @@ def related(
         if "dense" in candidate.claims:
             for source in candidate.provenance or (candidate.source,):
                 by_source[source].append(i)
-    linked = {(c.source, link) for c in candidates for link in links_of(c)}
     dropped: dict[int, Decision] = {}
-    for source, own in by_source.items() if asked and not request.offset else ():
-        if source in thresholds or not LEAST_RECORDS <= len(own) < (request.limit or 0):
-            continue
+    read_whole = {
+        source: own
+        for source, own in by_source.items()
+        if asked and not request.offset and source not in thresholds
+        if LEAST_RECORDS <= len(own) < (request.limit or 0)
+    }
+    linked = {(c.source, link) for c in candidates for link in links_of(c)} if read_whole else ()
+    for own in read_whole.values():
         cosines = [candidates[i].claims["dense"] for i in own]
         chance = _chance_of(cosines)
         for i, cosine in zip(own, cosines, strict=True):

@@ -21,7 +21,7 @@ from typing import Any
 from langchain_context_engine.models.types import Candidate, Key
 from langchain_context_engine.ranking.intent import intents
 from langchain_context_engine.ranking.links import Name, NamedIn, Words, linked_places, names_of
-from langchain_context_engine.text.analysis import READ_CLOSELY, analyse, numbers_in, presence, terms_of
+from langchain_context_engine.text.analysis import READ_CLOSELY, numbers_in, presence, terms_of
 from langchain_context_engine.text.units import best_shares, numbers_of
 
 NAMING = 3
@@ -109,10 +109,7 @@ def fuse(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> li
     if wanted and fusion.feedback:
         close = set(read)
         # Those that were read are taken apart already.
-        terms = [
-            analyse(candidate.text, False).terms if i in close else terms_of(candidate.text)
-            for i, candidate in enumerate(candidates)
-        ]
+        terms = [terms_of(candidate.text, i in close) for i, candidate in enumerate(candidates)]
         lifts = pseudo_feedback(terms, own, wanted)
         if lifted := _scaled(lifts):
             live["feedback"] = lifted

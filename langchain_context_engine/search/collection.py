@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from langchain_context_engine.errors import ConfigError, SourceError
+from langchain_context_engine.executor import answer_of
 from langchain_context_engine.models.redact import safe_message
-from langchain_context_engine.pipeline.executor import answer_of
 from langchain_context_engine.search.records import Rows, rows_of, steady_all
 
 FIELDS = ("documents", "metadatas")

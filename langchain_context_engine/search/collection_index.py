@@ -9,8 +9,12 @@ the background: the question waits for it as long as it can afford, and else doe
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import logging
+import os
 import shutil
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,12 +25,12 @@ from typing import Any
 import numpy as np
 from filelock import FileLock, Timeout
 
+from langchain_context_engine import executor
 from langchain_context_engine.errors import ContextEngineError, SourceError
 from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.models.redact import refusal, safe_message
-from langchain_context_engine.pipeline import executor
-from langchain_context_engine.search.collection import FIELDS, CollectionHandle
-from langchain_context_engine.search.index_folder import make, store_stamp
+from langchain_context_engine.models.source import Progress
+from langchain_context_engine.search.collection import FIELDS, CollectionHandle, settings_of
 from langchain_context_engine.search.segment import (
     DamagedIndexError,
     Record,
@@ -54,8 +58,6 @@ _DUTY = 20
 _PATIENCE_SECONDS = 0.2
 _log = logging.getLogger(__name__)
 
-Told = Callable[[int, int], None]
-"""Told how many records are read, and how many there are."""
 Rows = Mapping[str, Mapping[str, Any]]
 
 
@@ -141,7 +143,7 @@ class CollectionIndex:
             [id_ for id_ in ids if id_ not in records and id_ in known],
         )
 
-    def told(self, name: str, *, is_scoped: bool) -> list[str]:
+    def notices(self, name: str, *, is_scoped: bool) -> list[str]:
         """Return what an answer should say of the index, in one sentence each; a notice once.
 
         Args:
@@ -164,7 +166,7 @@ class CollectionIndex:
 
     # What takes longer
 
-    def prepare(self, told: Told | None = None) -> None:
+    def prepare(self, progress: Progress | None = None) -> None:
         """Read what is not read yet, compare the rest, and write it down, in this thread.
 
         Raises:
@@ -175,9 +177,9 @@ class CollectionIndex:
             stamp = store_stamp(self.handle, is_settled=True)
             is_new = stamp is None or stamp != self._compared
             was_whole = self.is_whole
-            self._catch_up(stamp, told)
+            self._catch_up(stamp, progress)
             if was_whole and is_new:
-                self._compare(stamp, told)
+                self._compare(stamp, progress)
             if is_new or self._uncommitted() or self._kept is None:
                 self._commit()
 
@@ -229,7 +231,7 @@ class CollectionIndex:
             self._compare(stamp)
         self._keep_up_later()
 
-    def _catch_up(self, stamp: Any, told: Told | None = None) -> None:
+    def _catch_up(self, stamp: Any, progress: Progress | None = None) -> None:
         """Read the records that are new and forget those that are gone; at first, the file is locked."""
         with self._turn:
             written, gone = self._come_and_gone(self.handle.count())
@@ -242,8 +244,8 @@ class CollectionIndex:
                 found = self.handle.read(page, FIELDS)
                 self._take([to_record(id_, fields) for id_, fields in found.items()], ())
                 done += len(page)
-                if told is not None:
-                    told(done, total)
+                if progress is not None:
+                    progress(done, total)
                 if not self.is_whole and self._uncommitted() > max(4 * _UNCOMMITTED, done // 3):
                     self._commit()
             self._take((), gone)
@@ -271,7 +273,7 @@ class CollectionIndex:
         rows = self.snapshot.chosen(None)[~np.isin(self.snapshot.hashes(), hashes)]
         return self.snapshot.ids_of(rows.tolist())
 
-    def _compare(self, stamp: Any, told: Told | None = None) -> None:
+    def _compare(self, stamp: Any, progress: Progress | None = None) -> None:
         """Read every record and take in those that differ from what is known; others may read in between."""
         began, place, seen, total = time.monotonic(), 0, [np.empty(0, "u8")], self.snapshot.count
         while True:
@@ -284,8 +286,8 @@ class CollectionIndex:
                 break
             place += len(page)
             seen.append(np.fromiter(map(hash_of, page), "u8", len(page)))
-            if told is not None:
-                told(place, max(place, total))
+            if progress is not None:
+                progress(place, max(place, total))
         with self._turn:
             missing = self._unseen(np.concatenate(seen))
             # Pages shift where a record goes meanwhile, so what was not seen is asked for once more.
@@ -477,3 +479,79 @@ def _stop_at_the_end() -> None:
     """
     if executor.is_ending():
         raise SourceError("the program ends")
+
+
+INDEX_DIR = "CONTEXT_ENGINE_INDEX_DIR"
+"""The environment variable that names another folder for the indexes."""
+
+_NAME = "context-engine-index"
+_TICK_NANOSECONDS = 50_000_000
+_moments = itertools.count()
+
+
+def folder_of(handle: CollectionHandle, given: str | Path | None = None) -> Path | None:
+    """Return the folder of a collection's index, which need not exist; None keeps it in memory.
+
+    Args:
+        handle: The collection.
+        given: A folder for all indexes, in place of what the environment or the client says.
+    """
+    settings, collection = settings_of(handle.collection), handle.collection
+    store = Path(handle.files[0]).parent if handle.files else None
+    host = getattr(settings, "chroma_server_host", None)
+    if store is None and not host:
+        return None
+    place = str(store.absolute()) if store else f"{host}:{getattr(settings, 'chroma_server_http_port', None)}"
+    home = "\n".join([place, str(collection.tenant), str(collection.database)])
+    digest = hashlib.blake2b(home.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+    if chosen := given or os.environ.get(INDEX_DIR):
+        return Path(chosen).expanduser() / digest / str(collection.id)
+    if store is not None:
+        inside = store / _NAME
+        if os.access(inside if inside.is_dir() else store, os.W_OK | os.X_OK):
+            return inside / str(collection.id)
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    return cache / "langchain-context-engine" / "indexes" / digest / str(collection.id)
+
+
+def make(folder: Path) -> None:
+    """Make a folder that whoever may enter the store may enter, and nobody else.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    if folder.is_dir():
+        return
+    parent = folder.parent
+    mode = stat.S_IMODE(parent.parent.stat().st_mode) if parent.name == _NAME else 0o700
+    parent.mkdir(parents=True, exist_ok=True, mode=mode)
+    folder.mkdir(exist_ok=True)
+    folder.chmod(mode)
+
+
+def store_stamp(handle: CollectionHandle, *, is_settled: bool = False) -> list[int] | None:
+    """Return what is the same as long as nothing is written to a store in files; None for any other store.
+
+    It is the age and size of Chroma's files. What was written a moment ago may be written again within a tick
+    of the file system's clock, so its stamp is equal to none.
+
+    Args:
+        handle: A collection of the store.
+        is_settled: Wait until the moment is over.
+    """
+    while handle.files:
+        found: list[int] = []
+        for path in handle.files:
+            try:
+                status = os.stat(path)  # noqa: PTH116 - of every question
+            except OSError:
+                continue
+            # Who sets a file's age back cannot set back when it was changed.
+            found += [max(status.st_mtime_ns, status.st_ctime_ns), status.st_mtime_ns, status.st_size]
+        age = time.time_ns() - max(found[::3], default=0)
+        if not 0 <= age < _TICK_NANOSECONDS:
+            return found or None
+        if not is_settled:
+            return [*found, next(_moments)]
+        time.sleep((_TICK_NANOSECONDS - age) / 1e9)
+    return None

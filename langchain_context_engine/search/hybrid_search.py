@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from langchain_context_engine import executor
 from langchain_context_engine.errors import SourceError
 from langchain_context_engine.filters import (
     HIDDEN,
@@ -34,7 +35,6 @@ from langchain_context_engine.models.clock import moment_asked
 from langchain_context_engine.models.locks import kept_property
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate
-from langchain_context_engine.pipeline import executor
 from langchain_context_engine.ranking.intent import is_changelog
 from langchain_context_engine.ranking.recency import MOST, freshness, names_version, newest_of
 from langchain_context_engine.search.bm25 import LexicalQuery, Weighed
@@ -115,7 +115,7 @@ class Search:
         ahead = needed
         while True:
             nearest = [id_ for id_, _ in self._nearest(ahead)]
-            order = merge_by_rank(nearest, self._matching(ahead), self._latest())
+            order = merge_by_rank(nearest, self._by_words(ahead), self._latest())
             ids = [id_ for id_ in order[:ahead] if id_ not in self.records]
             self.load(ids)
             refused = {
@@ -269,7 +269,7 @@ class Search:
         snapshot = index.snapshot
         mask = self._mask(snapshot)
         if mask is None:
-            hits = self._told(index, depth)
+            hits = self._ask_nearest(index, depth)
             return self._completed(hits, min(depth, snapshot.count), snapshot, None), len(hits) < depth
         chosen = snapshot.chosen(mask)
         if not len(chosen):
@@ -278,15 +278,15 @@ class Search:
             ids = snapshot.ids_of(chosen)
             # Where another process wrote, Chroma refuses to be told of ids that it knows no vector of yet.
             with suppress(SourceError):
-                hits = self._told(index, min(depth, len(ids)), ids=ids)
+                hits = self._ask_nearest(index, min(depth, len(ids)), ids=ids)
                 return self._completed(hits, min(depth, len(ids)), snapshot, mask), len(ids) <= depth
         deep = min(snapshot.count, 2 + depth * snapshot.count // len(chosen))
-        hits = self._told(index, deep)
+        hits = self._ask_nearest(index, deep)
         rows = snapshot.rows_of([id_ for id_, _ in hits])
         kept = [(id_, distance) for id_, distance in hits if id_ not in rows or mask[rows[id_]]]
         return kept, len(hits) < deep or deep == snapshot.count
 
-    def _told(self, index: CollectionIndex, n: int, **among: Any) -> Hits:
+    def _ask_nearest(self, index: CollectionIndex, n: int, **among: Any) -> Hits:
         """Return what Chroma tells of the nearest.
 
         Raises:
@@ -326,7 +326,7 @@ class Search:
         ]
         return sorted([*hits, *more], key=lambda hit: (hit[1], hit[0]))
 
-    def _matching(self, needed: int) -> list[str]:
+    def _by_words(self, needed: int) -> list[str]:
         """Return the ids of the `needed` records that score best by words."""
         snapshot = self.snapshot
         return snapshot.ids_of(snapshot.best(self._scores(snapshot), self._mask(snapshot), needed)[0])

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 from langchain_context_engine.errors import ContextEngineError
 from langchain_context_engine.filters import Filter
 from langchain_context_engine.models.clock import moment_asked
+from langchain_context_engine.models.source import Progress
 from langchain_context_engine.search.bm25 import LexicalQuery, Weighed, weigh
 from langchain_context_engine.search.collection import CollectionHandle
-from langchain_context_engine.search.collection_index import QUIET_SECONDS, CollectionIndex, Told
-from langchain_context_engine.search.index_folder import folder_of
+from langchain_context_engine.search.collection_index import QUIET_SECONDS, CollectionIndex, folder_of
 from langchain_context_engine.search.segment import DamagedIndexError
 
 T = TypeVar("T")
@@ -65,7 +65,7 @@ class IndexManager:
         index = self._indexes.get(handle.id)
         return index if index is not None and index.is_whole else None
 
-    def prepare(self, handle: CollectionHandle, told: Told | None = None) -> CollectionIndex:
+    def prepare(self, handle: CollectionHandle, progress: Progress | None = None) -> CollectionIndex:
         """Read a collection now, in this thread, and write down what is known of it.
 
         Raises:
@@ -73,7 +73,7 @@ class IndexManager:
         """
         self.register(handle)
         index = self.index_of(handle)
-        self.guarded(lambda: index.prepare(told))
+        self.guarded(lambda: index.prepare(progress))
         return index
 
     def weighed(self, query: LexicalQuery, within: Filter) -> Weighed:

@@ -104,6 +104,7 @@ def facet(key: str, value: str | bool | float) -> int:
     return hash_of(f"{key}\x1fn{hex(int(value)) if is_whole else repr(value)}")
 
 
+@lru_cache(maxsize=2**16)
 def name_facet(start: Sequence[str]) -> int:
     """Return the number of how a name begins."""
     return hash_of("\x1f\x1fname" + "\x1f".join(start))

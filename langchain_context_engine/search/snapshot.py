@@ -158,7 +158,7 @@ class Snapshot:
         """Return the words, of every scope, that begin with a letter."""
         return set().union(*(segment.vocabulary(initial) for segment in self.segments))
 
-    def having(self, facets: Iterable[int]) -> Any:
+    def rows_with(self, facets: Iterable[int]) -> Any:
         """Return the living rows that have one of some facets."""
         return self._joined([self.postings(each)[0] for each in dict.fromkeys(facets)], "i8")
 
@@ -208,7 +208,7 @@ class Snapshot:
         key, values = condition.key, condition.values
         if condition.operator == "$in":
             mask = np.zeros(self.size, dtype=bool)
-            mask[self.having([facet(key, value) for value in values])] = True
+            mask[self.rows_with([facet(key, value) for value in values])] = True
             return mask, True
         compare = COMPARE.get(condition.operator)
         if compare is None:
@@ -276,7 +276,7 @@ def neighbours_of(
 
 def _in_order(snapshot: Snapshot, group: int, within: Filter, orders: Any) -> Any:
     mask = snapshot.mask(within)[0]
-    rows = snapshot.having([group])
+    rows = snapshot.rows_with([group])
     rows = rows[~np.isnan(orders[rows])]
     rows = rows if mask is None else rows[mask[rows]]
     return rows[np.lexsort((snapshot.ids[rows], orders[rows]))]
@@ -294,7 +294,7 @@ def ids_named_in(text: str, snapshot: Snapshot, within: Filter) -> list[str]:
     starts, numbers = _starts_in(text)
     bearers: dict[Any, list[int]] = {}
     for place in np.flatnonzero(snapshot.is_had(numbers)).tolist():
-        found = snapshot.having([int(numbers[place])])
+        found = snapshot.rows_with([int(numbers[place])])
         rows = (found if mask is None else found[mask[found]]).tolist()
         for row, told in zip(rows, snapshot.names_of(rows), strict=True):
             for name in names_of(told):

@@ -15,10 +15,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.pipeline.executor import answer_of
+from langchain_context_engine.executor import answer_of
 from langchain_context_engine.search.collection import CollectionHandle
-from langchain_context_engine.search.collection_index import FILE
-from langchain_context_engine.search.index_folder import folder_of
+from langchain_context_engine.search.collection_index import FILE, folder_of
 from langchain_context_engine.search.segment import DamagedIndexError, facts_of
 from langchain_context_engine.search.store_search import choose_search
 

@@ -40,7 +40,7 @@ class AdaptedSource:
         shape: What to offer in place of the answer, or of what is read by its id; itself by default.
 
     Example:
-        >>> from langchain_context_engine.sources.history import HistorySource
+        >>> from langchain_context_engine.sources.given import HistorySource
         >>> said = AdaptedSource(HistorySource(), name="said", shape=lambda found, request: found[:1])
         >>> [c.text for c in said.fetch(ContextRequest(history=["Hello", "Still there?"]))]
         ['Still there?']

@@ -17,7 +17,7 @@ from langchain_context_engine.models.source import (
     collection_of,
 )
 from langchain_context_engine.models.types import Candidate
-from langchain_context_engine.sources.pinned import PinnedSource
+from langchain_context_engine.sources.given import PinnedSource
 from langchain_context_engine.sources.shared import SharedResources
 
 LIMIT_OF_ONE, LIMIT_OF_MANY = 100, 50

@@ -25,16 +25,17 @@ from langchain_context_engine.filters import (
 )
 from langchain_context_engine.models.metadata import checked_fields, renamed
 from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.models.source import source_repr
+from langchain_context_engine.models.source import Progress, source_repr
 from langchain_context_engine.models.types import Candidate, Offer
 from langchain_context_engine.search.collection import CollectionHandle
-from langchain_context_engine.search.collection_index import CollectionIndex, Told
+from langchain_context_engine.search.collection_index import CollectionIndex
 from langchain_context_engine.search.hybrid_search import Search
 from langchain_context_engine.search.index_manager import IndexManager
 from langchain_context_engine.search.records import to_candidate
 from langchain_context_engine.search.snapshot import ids_named_in
 from langchain_context_engine.search.store_search import StoreSearch, choose_search
 from langchain_context_engine.sources.shared import SharedResources, Vector
+from langchain_context_engine.text.words import query_terms, terms
 
 DEFAULT_LIMIT = 20
 """Candidates of a source that is asked outside an engine, without a limit."""
@@ -83,7 +84,7 @@ class CollectionSource:
             shared.lexical.register(self._handle)
         return bound
 
-    def prepare(self, *, progress: Told | None = None) -> None:
+    def prepare(self, *, progress: Progress | None = None) -> None:
         """Read the collection now, rather than with the first question; what was read before stays read.
 
         Args:
@@ -140,13 +141,13 @@ class CollectionSource:
         index = self._shared.lexical.sync(self._handle)
         return None if index is None else (self._shared.lexical, index)
 
-    def _told(self, request: ContextRequest) -> list[str]:
+    def _notices(self, request: ContextRequest) -> list[str]:
         """Return what the answer must say of words that it did without, or of an index in trouble."""
         if not self._keeps_index:
             return []
         # Figures are of all tenants' records.
         index = self._shared.lexical.index_of(self._handle)
-        return index.told(self.name, is_scoped=bool(request.scope))
+        return index.notices(self.name, is_scoped=bool(request.scope))
 
     def _candidate(self, id_: str, record: Mapping[str, Any], **measures: Any) -> Candidate:
         if self.fields:
@@ -222,7 +223,7 @@ class ChromaSource(CollectionSource):
         self._is_cold = False
         return Offer(
             found,
-            warnings=search.warnings if isinstance(search, StoreSearch) else self._told(request),
+            warnings=search.warnings if isinstance(search, StoreSearch) else self._notices(request),
             searched=search.searched,
             trouble=search.trouble,
         )
@@ -248,7 +249,9 @@ class ChromaSource(CollectionSource):
         return self._shared.lexical.guarded(lambda: ids_named_in(text, index.snapshot, within))
 
     def look_up(self, named: str, request: ContextRequest) -> list[Candidate]:
-        """Return records in scope with this id, path, title or symbol, else some that hold this very text.
+        """Return records in scope with this id, path, title or symbol, else some that hold it.
+
+        Those that hold this very text come before those that only hold all of its words.
 
         Raises:
             SourceError: The collection could not be read.
@@ -262,7 +265,12 @@ class ChromaSource(CollectionSource):
         if found or not named.strip():
             return found
         ids = self._handle.holding(named, scope, _MOST_HOLDING)
-        return self.get(ids, replace(request, query="", vector=None))
+        found = self.get(ids, replace(request, query="", vector=None))
+        asked = frozenset(query_terms(named))
+        if found or not asked or self.embeddings is None:
+            return found
+        near = self.fetch(ContextRequest(query=named, scope=request.scope, limit=DEFAULT_LIMIT))
+        return [each for each in near if asked.issubset(terms(_said(each)))][:_MOST_HOLDING]
 
     def _scope(self, request: ContextRequest) -> Filter:
         return all_of(Not(HIDDEN), read_scope(request.scope))
@@ -293,6 +301,10 @@ class ChromaSource(CollectionSource):
                 "with (LangChain's, or Chroma's own embedding function), or a request with a vector"
             )
         return self._shared.query_vectors.embed(self.embeddings, request.query)
+
+
+def _said(candidate: Candidate) -> str:
+    return f"{candidate.metadata.get('title') or ''}\n{candidate.text}"
 
 
 def _is_asked(request: ContextRequest) -> bool:

@@ -7,7 +7,10 @@ Found by full text, by keywords, by spelling, by date or by reference: a finder 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -30,17 +33,16 @@ from langchain_context_engine.filters import (
 )
 from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.source import Progress
 from langchain_context_engine.models.types import Candidate, Offer
 from langchain_context_engine.ranking.signals import Keyword
 from langchain_context_engine.search.bm25 import LexicalQuery
 from langchain_context_engine.search.collection import CollectionHandle
-from langchain_context_engine.search.collection_index import Told
 from langchain_context_engine.search.hybrid_search import Search
 from langchain_context_engine.search.segment import facet
 from langchain_context_engine.search.snapshot import Snapshot
 from langchain_context_engine.sources.chroma import CollectionSource
 from langchain_context_engine.text.matches import densest, mark_matches, match_spans
-from langchain_context_engine.text.trigrams import TrigramIndex
 from langchain_context_engine.text.truncate import Extractive, keep_start
 from langchain_context_engine.text.words import STOP_WORDS, query_terms
 
@@ -56,6 +58,87 @@ _READ_FOR_EXCERPT = 12_000
 """Characters that an excerpt is chosen from: those around the matches, of a longer file."""
 _CHARACTERS_PER_TOKEN, _LEAST_OF_WHOLE = 8, 24_000
 """What is offered of a whole text that no budget can hold: so much around the matches."""
+
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def trigrams(text: str, most: int | None = None) -> frozenset[str]:
+    """Return the trigrams of a text: of each word, case folded, with two spaces before and one after.
+
+    Args:
+        text: Any text.
+        most: More than so many are not looked for; then the result is empty.
+
+    Example:
+        >>> sorted(trigrams("cat"))
+        ['  c', ' ca', 'at ', 'cat']
+    """
+    found: set[str] = set()
+    folded = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    for word in _WORD.finditer(folded):
+        padded = f"  {word[0].casefold()} "
+        found.update(padded[i : i + 3] for i in range(len(padded) - 2))
+        if most is not None and len(found) > most:
+            return frozenset()
+    return frozenset(found)
+
+
+def similarity(a: Collection[str], b: Collection[str]) -> float:
+    """Return the shared trigrams of two texts over all of them (Jaccard), 0–1; two empty ones are 0.
+
+    Example:
+        >>> round(similarity(trigrams("word"), trigrams("two words")), 4)
+        0.3636
+    """
+    shared = len(set(a) & set(b))
+    return shared / (len(a) + len(b) - shared) if shared else 0.0
+
+
+class TrigramIndex:
+    """Texts by key, searched by likeness. Not thread-safe.
+
+    A text with more than `most` trigrams is left out: it cannot be alike enough to a question of less
+    than `most` × threshold trigrams.
+
+    Args:
+        most: Trigrams of the longest text that is kept.
+
+    Example:
+        >>> index = TrigramIndex()
+        >>> index.put("a", "billing.py")
+        >>> [(key, round(likeness, 2)) for key, likeness in index.search("biling", 0.3)]
+        [('a', 0.5)]
+    """
+
+    def __init__(self, most: int = 400) -> None:
+        self._most = most
+        self._texts: dict[str, frozenset[str]] = {}
+        self._keys: defaultdict[str, set[str]] = defaultdict(set)
+
+    def put(self, key: str, text: str) -> None:
+        """Take a text in, in place of an older one of that key."""
+        self.remove(key)
+        if found := trigrams(text, self._most):
+            self._texts[key] = found
+            for trigram in found:
+                self._keys[trigram].add(key)
+
+    def remove(self, key: str) -> None:
+        """Forget a text, if it is there."""
+        for trigram in self._texts.pop(key, ()):
+            self._keys[trigram].discard(key)
+            if not self._keys[trigram]:
+                del self._keys[trigram]
+
+    def search(self, query: str, threshold: float) -> list[tuple[str, float]]:
+        """Return (key, similarity) of the texts above the threshold, best first, ties by key."""
+        asked = trigrams(query)
+        shared: Counter[str] = Counter()
+        for trigram in asked:
+            shared.update(self._keys.get(trigram, ()))
+        found = ((key, n / (len(asked) + len(self._texts[key]) - n)) for key, n in shared.items())
+        return sorted((hit for hit in found if hit[1] > threshold), key=lambda hit: (-hit[1], hit[0]))
 
 
 class Hit(NamedTuple):
@@ -275,7 +358,9 @@ class Referenced:
         by_id = snapshot.rows_of(list(wanted))
         named: dict[int, None] = {}
         for name in wanted:
-            rows = [by_id[name]] if name in by_id else snapshot.having([facet(self.path_key, name)]).tolist()
+            rows = (
+                [by_id[name]] if name in by_id else snapshot.rows_with([facet(self.path_key, name)]).tolist()
+            )
             named |= dict.fromkeys(row for row in rows if mask is None or mask[row])
         return [Hit(id_, 1.0) for id_, _ in _admitted(search, named, needed)]
 
@@ -342,7 +427,7 @@ class FileSource(CollectionSource):
         self.is_pinned = is_pinned
         self.titled_by = tuple(titled_by)
 
-    def prepare(self, *, progress: Told | None = None) -> None:
+    def prepare(self, *, progress: Progress | None = None) -> None:
         """Read the collection into the index now, and what its finder needs beside."""
         super().prepare(progress=progress)
         self.fetch(ContextRequest(query="prepare", limit=1))
@@ -355,7 +440,7 @@ class FileSource(CollectionSource):
             return Offer()
         search = self._search(request, scope, all_of(scope, where))
         if search.lexical is None:
-            return Offer(warnings=self._told(request))
+            return Offer(warnings=self._notices(request))
         hits = self.find(search, request, request.offset + limit)[request.offset :]
         search.load([hit.id for hit in hits])
         asked = query_terms(request.query)

@@ -60,13 +60,6 @@ class Analysis:
         """The pieces' spans, in order."""
         return list(zip(self.edges[::2], self.edges[1::2], strict=True))
 
-    @property
-    def terms(self) -> Any:
-        """The numbers of its terms, each once: a NumPy array."""
-        import numpy as np
-
-        return np.unique(np.frombuffer(self.pairs, dtype=np.uint32))
-
     def pieces_with(self, term: bytes) -> tuple[int, ...]:
         """Return the places of the pieces that have a term, given as the bytes of its number, in order."""
         found: list[int] = []
@@ -127,10 +120,17 @@ def find_terms(text: str, wanted: tuple[int, ...], in_rows: bool) -> Found:
 
 
 @remember(MOST_BYTES)
-def terms_of(text: str) -> Any:
-    """Return the numbers of a text's terms, each once: a NumPy array."""
+def terms_of(text: str, is_analysed: bool) -> Any:
+    """Return the numbers of a text's terms, each once: a NumPy array.
+
+    Args:
+        text: The text.
+        is_analysed: It was taken apart already, so that its pieces tell them.
+    """
     import numpy as np
 
+    if is_analysed:
+        return np.unique(np.frombuffer(analyse(text, False).pairs, dtype=np.uint32))
     found = term_numbers(text)
     return np.fromiter(found, np.uint32, len(found))
 
@@ -171,10 +171,9 @@ def find_terms_in(texts: Sequence[str], wanted: tuple[int, ...], closely: Mappin
         found[i] = find_terms(texts[i], wanted, in_rows)
     others = [i for i in range(len(texts)) if i not in closely]
     in_order = np.argsort(wanted)
-    has = presence([terms_of(texts[i]) for i in others], np.asarray(wanted, dtype=np.uint32)[in_order])
-    for i, row in zip(others, has, strict=True):
-        if row.any():
-            found[i] = tuple([(int(term), ()) for term in np.sort(in_order[row])])
+    has = presence([terms_of(texts[i], False) for i in others], np.asarray(wanted, dtype=np.uint32)[in_order])
+    for place in np.flatnonzero(has.any(axis=1)).tolist():
+        found[others[place]] = tuple([(term, ()) for term in np.sort(in_order[has[place]]).tolist()])
     return found
 
 

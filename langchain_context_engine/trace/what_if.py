@@ -158,7 +158,7 @@ class _Search:
         needed = [int(final[item.key].details.get("needed", 0)) for item in better[: place + 1]]
         told = self.decision.details
         lacked = max(1, int(told.get("needed", 1)) - max(0, int(told.get("left", 0))))
-        guesses = (now + lacked * times for times in (1, 2, 4, 16, 64))
+        guesses = (now + lacked * times for times in (1, 2, 4))
         yield from self._least("budget", now, *guesses, now + sum(needed), max(64, now * 64))
 
     def k(self) -> Iterator[Change]:
@@ -264,8 +264,8 @@ class _Search:
     def _least(self, field: str, now: int, *guesses: int) -> Iterator[Change]:
         """Yield the least number above the present one that is found to admit.
 
-        The first guess that admits is halved towards what does not; then those nearest to the present one are
-        tried one by one. Each has its part of the time.
+        The first guess that admits is halved towards what does not; then smaller ones are tried, and those
+        nearest to the present one by one. Each has its part of the time.
         """
         fails, found = now, 0
         for guess in sorted({guess for guess in guesses if guess > now}):
@@ -278,12 +278,21 @@ class _Search:
         while found - fails > 1 and not self._is_over(0.4 if (found - fails) * _ROUGHLY < found else 0.8):
             middle = (fails + found) // 2
             fails, found = (fails, middle) if self._admits(**{field: middle}) else (middle, found)
+        while lower := next((at for at in self._below(found, now) if self._admits(**{field: at})), 0):
+            found = lower
         first = now + 1
         while first < min(found, now + _NEAR) and not self._is_over(0.5):
             if self._admits(**{field: first}):
                 found = first
             first += 1
         yield from self._change(field, now, found, {field: found}, is_smallest=first >= found)
+
+    def _below(self, found: int, now: int) -> Iterator[int]:
+        """Yield numbers below one that admits, ever farther from it, while there is time for them."""
+        step = 1
+        while found - step > now and not self._is_over(0.8):
+            yield found - step
+            step *= 2
 
     def _admits(self, **fields: Any) -> bool:
         """Tell whether other fields of the request let the candidate in, in the order that is known."""

@@ -12,8 +12,7 @@ import time
 import chromadb
 import pytest
 
-from langchain_context_engine import AllSourcesFailedError, ChromaSource, ContextEngine
-from langchain_context_engine.pipeline import executor
+from langchain_context_engine import AllSourcesFailedError, ChromaSource, ContextEngine, executor
 from langchain_context_engine.sources import chroma
 from tests.builders import ListSource, a_candidate
 

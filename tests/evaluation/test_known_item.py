@@ -32,8 +32,10 @@ def why(engine, named, **fields):
     )
 
 
-@pytest.mark.parametrize("named", ["tea", "docs/tea.md", "docs/tea.md:3-9", "Tea time", "served at four"])
-def test_a_record_is_meant_by_id_place_title_or_a_piece_of_its_text(engine, named, monkeypatch):
+@pytest.mark.parametrize(
+    "named", ["tea", "docs/tea.md", "docs/tea.md:3-9", "Tea time", "served at four", "serving tea far"]
+)
+def test_a_record_is_meant_by_id_place_title_a_piece_of_its_text_or_words_of_it(engine, named, monkeypatch):
     monkeypatch.setattr(known_item, "_TRIED_UP_TO", 0)
     (found,) = why(engine, named, limit=20)
     assert (found.key[1], found.is_offered) == ("tea", False)

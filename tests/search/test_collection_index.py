@@ -18,7 +18,7 @@ from filelock import FileLock
 from langchain_context_engine import ChromaSource, ContextEngine, ContextRequest
 from langchain_context_engine.search import collection_index
 from langchain_context_engine.search.collection import CollectionHandle
-from langchain_context_engine.search.index_folder import folder_of, store_stamp
+from langchain_context_engine.search.collection_index import folder_of, store_stamp
 from langchain_context_engine.search.store_overview import index_state
 from tests.builders import WordEmbeddings, a_collection, a_request
 from tests.chroma_builders import EMBEDDINGS, a_source, client, notes
@@ -256,7 +256,7 @@ def test_an_index_lies_beside_the_store_as_private_as_that_or_where_one_says(tmp
 def test_beside_a_store_that_may_not_be_written_the_index_is_kept_in_the_cache(tmp_path, monkeypatch):
     collection = a_store(tmp_path / "store", 20)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr("langchain_context_engine.search.index_folder.os.access", lambda *_: False)
+    monkeypatch.setattr("langchain_context_engine.search.collection_index.os.access", lambda *_: False)
     source = ChromaSource(collection)
     source.prepare()
     assert list((tmp_path / "cache").rglob("lexical.index"))

@@ -9,7 +9,7 @@ import pytest
 
 from langchain_context_engine import ContextEngine
 from langchain_context_engine.errors import ConfigError, SourceError
-from langchain_context_engine.search.index_folder import folder_of
+from langchain_context_engine.search.collection_index import folder_of
 from langchain_context_engine.search.store_overview import index_state
 from langchain_context_engine.sources.chroma import ChromaSource
 from tests.builders import a_collection, a_request

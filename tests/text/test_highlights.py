@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from langchain_context_engine.sources.full_text import TrigramIndex, similarity, trigrams
 from langchain_context_engine.text.matches import mark_matches
-from langchain_context_engine.text.trigrams import TrigramIndex, similarity, trigrams
 from langchain_context_engine.text.words import query_terms
 
 ALPHABET = st.text(alphabet="ab cdé1_請求書.", max_size=30)

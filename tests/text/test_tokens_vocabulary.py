@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine.text import tokens
-from langchain_context_engine.text.tokens import resolve_tokenizer, vocabulary
+from langchain_context_engine.text.tokens import backends, resolve_tokenizer
 from langchain_context_engine.text.tokens.backends import Tiktoken
 from tests.growth import assert_linear, least_seconds, repeated
 from tests.token_builders import TEXTS
@@ -40,7 +40,7 @@ def without_quicktok(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "quicktok", None)
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(tokens, "_counters", {})
-    monkeypatch.setattr(vocabulary, "_failed_at", {})
+    monkeypatch.setattr(backends, "_failed_at", {})
     monkeypatch.setattr(tiktoken.registry, "ENCODINGS", {})
     return tmp_path
 
@@ -53,7 +53,7 @@ def cl100k_file():
 @pytest.fixture
 def tiktoken_only(without_quicktok, cl100k_file):
     """An installation where only tiktoken, with its cache filled, can count."""
-    url = vocabulary._addresses("cl100k_base")[0]
+    url = backends._addresses("cl100k_base")[0]
     (without_quicktok / hashlib.sha1(url.encode()).hexdigest()).write_bytes(cl100k_file)
     return without_quicktok
 
@@ -107,8 +107,8 @@ def test_without_a_network_an_estimate_counts_within_a_second_and_warns_once(wit
     started = time.perf_counter()
     with pytest.warns(UserWarning, match="cl100k_base|o200k_base|p50k_base|gpt2") as caught:
         count = resolve_tokenizer(name)
-    assert time.perf_counter() - started < 5 * vocabulary._CONNECT_SECONDS < vocabulary._DOWNLOAD_SECONDS
-    assert vocabulary._CONNECT_SECONDS < 1
+    assert time.perf_counter() - started < 5 * backends._CONNECT_SECONDS < backends._DOWNLOAD_SECONDS
+    assert backends._CONNECT_SECONDS < 1
     assert len(caught) == 1
     assert count.is_estimated
     assert count("hello world") >= 2
@@ -123,7 +123,7 @@ def test_a_network_that_swallows_everything_costs_less_than_a_second_and_only_on
     """A5: a connection that never answers."""
     released = threading.Event()
     monkeypatch.setattr(
-        vocabulary.socket, "create_connection", lambda *_args, **_kwargs: released.wait(5) or 1 / 0
+        backends.socket, "create_connection", lambda *_args, **_kwargs: released.wait(5) or 1 / 0
     )
     started = time.perf_counter()
     with pytest.warns(UserWarning, match="cl100k_base|o200k_base|p50k_base|gpt2"):

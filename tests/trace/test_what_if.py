@@ -9,7 +9,7 @@ import pytest
 from langchain_context_engine import Budget, ContextEngine, replay
 from langchain_context_engine.models.types import Verdict
 from langchain_context_engine.pipeline.selection import Diversity
-from langchain_context_engine.trace.diff import diff
+from langchain_context_engine.trace.replay import diff
 from langchain_context_engine.trace.what_if import what_would_it_take
 from tests.builders import ListSource, a_candidate
 

@@ -18,15 +18,17 @@ from typing import Any
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.text.tokens.backends import (
+    MODERN_ENCODINGS,
     Backend,
     Brought,
     Bytes,
     Estimate,
     Quicktok,
     Tiktoken,
+    encoding_of,
     estimate_backend,
+    load_encoding,
 )
-from langchain_context_engine.text.tokens.vocabulary import MODERN_ENCODINGS, encoding_of, load_encoding
 
 Count = Callable[[str], int]
 """Anything that counts the tokens of a text."""

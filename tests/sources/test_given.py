@@ -7,8 +7,7 @@ from langchain_core.documents import Document
 
 from langchain_context_engine import ContextEngine
 from langchain_context_engine.filters import in_scope
-from langchain_context_engine.sources.history import HistorySource
-from langchain_context_engine.sources.pinned import PinnedSource
+from langchain_context_engine.sources.given import HistorySource, PinnedSource
 from tests.builders import ListSource, a_candidate, a_request
 
 
