@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from inspector import wording
@@ -17,8 +17,8 @@ from langchain_context_engine.models.types import Key, Reason, Verdict
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.explain import Row
 
-SHOWN = ("All", "In the context", "Near misses", "Left out")
-"""What rows can be narrowed to: near misses lacked nothing but room."""
+SHOWN = ("All", "In the context", "Near misses", "Left out", "Duplicates")
+"""What rows can be narrowed to: near misses lacked only room; duplicates have what they repeat beside."""
 
 RANKED_COLUMNS: Sequence[Column] = (
     {"name": "place", "label": "#", "kind": "number", "width": 46, "narrow": True},
@@ -27,11 +27,13 @@ RANKED_COLUMNS: Sequence[Column] = (
     {"name": "score", "label": "Score", "kind": "number", "width": 52},
     {"name": "bar", "label": "Made of", "kind": "bar", "width": 62, "help": "weight × signal, stacked"},
     {"name": "text", "label": "Text"},
-    {"name": "tokens", "label": "Tokens", "kind": "number", "width": 56},
+    {"name": "tokens", "label": "Tokens", "kind": "number", "width": 76, "help": "needed/whole"},
     {"name": "cite", "label": "Cite", "width": 40},
 )
 
-
+LEFT_COLUMN: Column = {
+    "name": "left", "label": "Left", "kind": "number", "width": 60, "help": "tokens left at its turn",
+}  # fmt: skip
 _NAMED = 3
 
 
@@ -122,7 +124,9 @@ def _counted(rows: Sequence[Row], did: str, figure: str) -> str:
 def rows_like(rows: Sequence[Row], shown: str = "All", search: str = "") -> list[Row]:
     """Return the rows of one kind of `SHOWN` that hold every word searched, whatever its case and accents."""
     words = folded(search).split()
-    return [row for row in rows if _is_shown(row, shown) and _holds(row, words)]
+    told = (row.details.get(name) for row in rows for name in ("winner", "duplicate_of"))
+    repeated = {tuple(key) for key in told if key}
+    return [row for row in rows if _is_shown(row, shown, repeated) and _holds(row, words)]
 
 
 def meant_by(rows: Sequence[Row], search: str) -> Row | None:
@@ -135,7 +139,9 @@ def meant_by(rows: Sequence[Row], search: str) -> Row | None:
     return next((row for row in like if row.verdict is Verdict.DROPPED), like[0] if like else None)
 
 
-def _is_shown(row: Row, shown: str) -> bool:
+def _is_shown(row: Row, shown: str, repeated: Collection[Key]) -> bool:
+    if shown == "Duplicates":
+        return fell_for(row) is Reason.DUPLICATE or row.key in repeated
     if shown == "In the context":
         return row.verdict is Verdict.KEPT
     if shown == "Near misses":
@@ -177,9 +183,11 @@ def ranked_rows(
     terms: Sequence[str],
     *,
     everyone: Sequence[Row] | None = None,
+    wholes: Mapping[Key, int] | None = None,
 ) -> list[GridRow]:
     """Return one row for each candidate, and where `rows` are everyone's a line where the budget cut.
 
+    Of what stands, or lacked room, in part its `wholes` are told beside it.
     What is in no ranking since it repeats another stands beneath that, which tells how many there are.
     """
     rows, copies = beneath(context, rows)
@@ -193,7 +201,9 @@ def ranked_rows(
             "cite": row.citation,
         }
         if copies[row.key]:
-            cells["text"] = [(f"{copies[row.key]} more of it ", True), *pieces(one_line(row.text), terms)]
+            cells["text"] = [(f"stands for {copies[row.key]} ", True), *pieces(one_line(row.text), terms)]
+        if wholes and row.key in wholes:
+            cells["tokens"] = f"{cells['tokens']}/{wording.number(wholes[row.key])}"
         table.append({"id": option_of(row.key), "label": row.label, "cells": cells})
         if index == line:
             told = f"{context.tokens:,} of {context.budget:,} tokens are used"
@@ -226,6 +236,7 @@ def base_cells(row: Row) -> dict[str, object]:
         "where": row.label,
         "text": one_line(row.text),
         "tokens": wording.number(tokens) if tokens else "",
+        "left": wording.number(row.details.get("left")) if fell_for(row) in ROOM else "",
         "source": row.key[0],
     }
 

@@ -68,22 +68,22 @@ def _name(label: str) -> str:
 
 
 def aligned_columns(names: Sequence[str]) -> list[Column]:
-    """Return the columns of `aligned`: fate, place, tokens and score of each context."""
+    """Return the columns of `aligned`: fate, rank, place in the text and score of each context."""
     columns: list[Column] = [
         {
             "name": "where",
             "label": "Place",
             "kind": "place",
-            "width": 200 if len(names) <= _FEW else 150,
+            "width": 190 if len(names) <= _FEW else 150,
             "narrow": True,
         },
         {"name": "text", "label": "Text"},
     ]
     for name in names:
         columns += [
-            {"name": f"{name} fate", "label": f"{name} fate", "kind": "fate", "width": 114, "narrow": True},
-            {"name": f"{name} place", "label": f"{name} #", "kind": "number", "width": 38},
-            {"name": f"{name} tokens", "label": f"{name} tokens", "kind": "number", "width": 64},
+            {"name": f"{name} fate", "label": f"{name} fate", "kind": "fate", "width": 112, "narrow": True},
+            {"name": f"{name} place", "label": f"{name} #", "kind": "number", "width": 38, "help": "rank"},
+            {"name": f"{name} in text", "label": f"{name} in text", "kind": "number", "width": 54},
             {"name": f"{name} score", "label": f"{name} score", "kind": "number", "width": 58},
         ]
     return columns
@@ -92,7 +92,7 @@ def aligned_columns(names: Sequence[str]) -> list[Column]:
 def aligned(
     columns: Mapping[str, Sequence[Row]], contexts: Mapping[str, Context], *, only: bool
 ) -> list[GridRow]:
-    """Return one row a candidate that any of several contexts ranked: its fate, place and score in each.
+    """Return one row a candidate that any of several contexts ranked: its fate, rank, place and score.
 
     Returns:
         Under a line each: what is not alike in the texts, what is in none for different reasons, what is
@@ -100,13 +100,18 @@ def aligned(
     """
     groups: list[list[tuple[int, GridRow]]] = [[] for _ in _GROUPS]
     texts = [{passage.key: passage.text for passage in contexts[name].passages} for name in columns]
+    places = {
+        name: {key: str(n) for n, key in enumerate(text, 1)}
+        for name, text in zip(columns, texts, strict=True)
+    }
     for key, by_name in by_key(columns).items():
         of_each = [by_name.get(name) for name in columns]
         first = next(iter(by_name.values()))
         cells: dict[str, Any] = {"where": first.label, "text": one_line(first.text)}
-        for name, own in zip(columns, of_each, strict=True):
+        for name, own, in_text in zip(columns, of_each, places, strict=True):
             said = base_cells(own) if own else {"fate": NOT_OFFERED}
             cells |= {f"{name} {what}": said.get(what, "") for what in ("fate", "place", "tokens", "score")}
+            cells[f"{name} in text"] = in_text.get(key, "")
         best = min(row.place or _UNRANKED for row in by_name.values())
         if len({text.get(key) for text in texts}) > 1:
             kind = 0

@@ -11,7 +11,7 @@ const make = (name, attributes = {}, ...children) => {
 const marked = (pieces) => pieces.map(([text, isMarked]) => (isMarked ? make("mark", {}, text) : text));
 
 // Of a place the file, its lines and its last heading or symbol; the folder and what is between are told on hover.
-// Where room lacks the file's name gives way first: places of one table differ by their ends.
+// Where room lacks, what comes after the lines gives way first: by the file's name people know a place.
 const PLACE = /^(.*?)(:\d[\d-]*)?((?: [›·] .*?)?)( \((?:lines? )?[\d-]+\))?$/s;
 const placed = (value) => {
   const [, file, lines, rest, which] = PLACE.exec(value.slice(value.split(/[\s:]/, 1)[0].lastIndexOf("/") + 1));

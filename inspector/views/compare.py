@@ -122,4 +122,4 @@ def compared(
     for letter in list(names)[1:]:
         with st.expander(f"A against {letter}", expanded=len(names) == PAIR):
             passages(first, contexts[letter], [*columns[letter], *columns["A"]])
-    save(columns, contexts)
+    save(columns, contexts, names["A"])

@@ -181,7 +181,7 @@ def bench(opened: Opened) -> None:
             with texts:
                 passages(before, context, [*rows, *rows_before])
         history(opened, tries)
-        copy(changed, sides, {"A": before, "B": context})
+        copy(changed, sides, {"A": before, "B": context}, opened.name)
         collections.ask_button("Ask again with these settings", opened.context, changed, key="ask-turned")
 
 
@@ -200,8 +200,14 @@ def draw_knobs(opened: Opened, recorded: Knobs) -> None:
             # Whatever was recorded, or is to be tried, can be shown.
             shown, (least, most, step) = (value, session.get(name, value)), bounds
             least, most = min(least, *shown), max(most or largest, *shown)
-            of = type(value)
-            st.slider(label, of(least), of(most), value, step=of(step), key=name, **state.BOUND)
+            of, figure = type(value), f"figure-{name}"
+            slider, field = st.columns([68, 32], vertical_alignment="bottom", gap="small")
+            slider.slider(label, of(least), of(most), value, step=of(step), key=name, **state.BOUND)
+            session[figure] = session[name]
+            field.number_input(
+                label, of(least), of(most), step=of(step), key=figure, label_visibility="collapsed",
+                on_change=lambda: session.update({name: session[figure]}),
+            )  # fmt: skip
         else:
             options = tuning.choices(name, value)
             st.selectbox(label, options, options.index(value), key=name, **state.BOUND)
@@ -332,11 +338,11 @@ def side_by_side(
     st.html(f'<div class="ce-panel ce-sides">{lines}{text}</div>')
 
 
-def save(columns: Mapping[str, list[Row]], contexts: Mapping[str, Context]) -> None:
+def save(columns: Mapping[str, list[Row]], contexts: Mapping[str, Context], trace: str) -> None:
     """Draw the button that saves every candidate with its fate in each context."""
     table = aligned(columns, contexts, only=False)
     cells = exports.as_csv([row["cells"] for row in table if "cells" in row])
-    name = wording.file_name(contexts["A"].request.query, "compared.csv")
+    name = wording.file_name(contexts["A"].request.query, trace, "compared.csv")
     cards.download("Candidates as CSV", cells, name, "text/csv")
 
 
@@ -407,7 +413,7 @@ def history(opened: Opened, tries: Sequence[Try]) -> None:
 
 
 def copy(
-    changed: Mapping[str, Any], columns: Mapping[str, list[Row]], contexts: Mapping[str, Context]
+    changed: Mapping[str, Any], columns: Mapping[str, list[Row]], contexts: Mapping[str, Context], trace: str
 ) -> None:
     """Draw what can be taken away, once it is asked for: each turn of a knob would make the file anew."""
     settings = st.expander("Take this away: settings, table", key="copy", on_change="rerun")
@@ -415,4 +421,4 @@ def copy(
         with settings, cards.guard("Copy the address instead."):
             st.caption("JSON, for --settings FILE and ContextEngine.from_file(FILE)")
             st.code(as_json(changed), language="json", wrap_lines=True)
-            save(columns, contexts)
+            save(columns, contexts, trace)

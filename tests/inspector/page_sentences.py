@@ -108,21 +108,16 @@ def is_a_pair(seen, percent, least):
     """Some pair is as alike as that, by its texts without case and spaces."""
     texts = {c.key: " ".join(c.text.casefold().split()) for c in seen.context.candidates}
     alike = {int(ratio(texts[winner], texts[key])) for winner, key in pairs_of(seen.context)}
-    assert number(percent) in alike if percent else alike
-    assert number(percent or "100") >= number(least) == seen.context.settings["dedupe_threshold"]
+    assert number(percent) in alike
+    assert number(percent) >= number(least) == seen.context.settings["dedupe_threshold"]
 
 
-def are_repeated(seen, fate, count):
-    """Something stands, or not, for as many."""
-    many = Counter(winner for winner, _ in pairs_of(seen.context))
-    found = {(winner in keys(seen.context), count) for winner, count in many.items()}
-    assert (fate == "in the context", number(count)) in found
-
-
-def are_equal(seen, count):
-    texts = {c.key: c.text for c in seen.context.candidates}
-    many = Counter(winner for winner, key in pairs_of(seen.context) if texts[winner] == texts[key])
-    assert number(count) in many.values()
+def is_a_part(seen, whole):
+    """What lacked room needed less than the whole text has."""
+    key = seen.own["key"]
+    text = next(one.text for one in seen.context.candidates if one.key == key)
+    tokens = resolve_tokenizer(seen.context.settings["tokenizer"])(text)
+    assert number(whole) == tokens > ended(seen.context)[key].details["needed"]
 
 
 def is_out_of_turn(seen, which, told):
@@ -253,7 +248,10 @@ def is_judged_of_the_set(seen, count):
     assert number(count) == len({one.query for one in seen.judgments})
 
 
-def are_agreed(seen, same, count, _, near, *__):
+def are_agreed(seen, judged, every, same, count, _, near, *__):
+    if judged:
+        is_judged_of_the_set(seen, judged)
+        are_in_the_set(seen, every, None)
     by = {}
     for one in seen.judgments:
         by.setdefault((one.query, one.key), []).append(one.grade)
@@ -288,9 +286,8 @@ SENTENCES = {
     rf"{N} / {N} tokens \((\d+) %\)": is_budget_used,
     rf"{N} of {N} candidates in(, {N} cut)?": are_in,
     rf"{N} duplicates?": are_duplicates,
-    r"(?:(\d+) % alike|the same.+), (\d+) % suffice": is_a_pair,
-    rf"(in the context|ranked better, but left out too) · repeated by {N}": are_repeated,
-    rf"The same to the letter: {N}": are_equal,
+    r"(\d+) % alike; from (\d+) % on two texts count as one\.": is_a_pair,
+    rf"That is a part of it .+: the whole text has {N} tokens\.": is_a_part,
     r"Ranked (better and out|later and in): (.+)\.": is_out_of_turn,
     r"Packed by rank, not by worth \(selection: score, a replay\): (.+)\.": is_so_in_order,
     rf"{N} of {N} passages? not alike\.": are_unlike,
@@ -312,12 +309,11 @@ SENTENCES = {
     rf"Judged: {N} of {N}": are_judged,
     r"(?:nDCG@10|Precision@10|Evidence|First ten judged) (–|[\d.]+(?: %)?)": is_a_share,
     r"Budget used (\d+ %)": is_used,
-    rf"(?:The worst first. .+ )?Raters agree on (\d+) % of {N} grades? (that) two gave, within one on (\d+) %(, kappa [−\d.]+)?\.": are_agreed,
+    rf"(?:The worst first\. .+ named\. {N} of {N} are judged; from \d+ on .+ )?Raters agree on (\d+) % of {N} grades? (that) two gave, within one on (\d+) %(, kappa [−\d.]+)?\.": are_agreed,
     rf"{N} (judgments?) of {N} (questions?), kept in the journal\.": are_kept,
     rf"{N} of {N} questions\. Choose one .+": are_recorded,
     rf"{N} questions on {N} (days?), from the journal alone\. .+": are_on_days,
     rf"{N} (questions?)\. Turn knobs on the Tune page: .+": are_in_the_set,
-    r"Learned from your judgments and .+ It takes \d+ judged questions: fewer mislead\.": is_said_of_all,
     r"120 tokens: a long account gives only .+": is_said_of_all,
     r"Shares by weight; a group with 0 takes from what the others leave\.": is_said_of_all,
 }

@@ -136,7 +136,7 @@ def test_task_6_two_answers_are_compared(visit, folder):
     page.get_by_text("Only those treated differently").wait_for()
     settle(page)
     table = page.locator(".ce-grid").first
-    heads = [f"{side} {what}" for side in "AB" for what in ("fate", "#", "tokens", "score")]
+    heads = [f"{side} {what}" for side in "AB" for what in ("fate", "#", "in text", "score")]
     assert table.locator("th").all_inner_texts()[2:] == heads
     assert_on_every_screen(page, table.locator("tbody tr").first)
     assert all(name in page.url for name in names)

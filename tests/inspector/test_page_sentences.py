@@ -8,14 +8,17 @@ from html import unescape
 import pytest
 
 from inspector.candidates import out_of_turn
+from inspector.marking import whole_tokens
 from inspector.opening import Settings, open_trace
 from inspector.wording import option_of
 from langchain_context_engine import Journal, replay
+from langchain_context_engine.models.types import Reason
 from tests.builders import a_candidate
 from tests.inspector.builders import a_context, a_page, a_shared_context, htmls, rows_of
 from tests.inspector.page_sentences import SENTENCES, Seen, proved
 
-SECTIONS = ("Candidates", "Budget", "Duplicates", "Text")
+SECTIONS = ("Candidates", "Budget", "Text")
+OF_ONE = ("Ranked ", "Packed ", "That is a part", "count as one.")
 MOST = 3
 SAMPLES = ("sample-duplicates", "sample-weighted")
 OF_A_JOURNAL = (
@@ -46,10 +49,13 @@ def of_an_answer(answer, monkeypatch):
     for section in SECTIONS:
         yield from ((one, seen) for one in sentences(a_page("explain", section=section, **given)))
     rows = rows_of(answer)
-    for row in [row for row in rows if out_of_turn(answer, rows, row)][:MOST]:
+    wholes = whole_tokens(answer)
+    told = [row for row in rows if out_of_turn(answer, rows, row)][:MOST]
+    told += [row for row in rows if row.key in wholes or row.reason is Reason.DUPLICATE][:MOST]
+    for row in told:
         at = a_page("explain", candidate=option_of(row.key), **given)
         own = Seen(context=answer, own={"key": row.key})
-        yield from ((one, own) for one in sentences(at) if one.startswith(("Ranked ", "Packed ")))
+        yield from ((one, own) for one in sentences(at) if one.startswith(OF_ONE) or one.endswith(OF_ONE))
     at = a_page("tune", **given)
     head = sentences(at)
     yield from ((one, seen) for one in head)

@@ -42,7 +42,7 @@ def test_one_undo_takes_back_one_drag_and_says_what(monkeypatch):
     at = a_page("tune", trace=WEIGHTED)
     for budget in (500, 400, 300):
         at.slider(key="budget").set_value(budget).run()
-    at.slider(key="k").set_value(3).run()
+    at.number_input(key="figure-k").set_value(3).run()
     clock[0] += 10
     at.slider(key="k").set_value(2).run()
     assert column(at, 0, "changed") == ["budget: 300, k: 2", "budget: 300, k: 3", "budget: 300"]
@@ -147,7 +147,7 @@ def test_answers_are_compared_by_their_address_and_nonsense_is_a_card(recorded, 
     assert column(at, 0, "Tokens") == [f"{one.tokens:,} of {one.budget:,}" for one in contexts]
     assert column(at, 0, "Changed from A") == ["", "tokens allowed 2,000 → 60"]
     columns = {one["name"] for one in grids(at)["aligned"]["columns"]}
-    assert {"A fate", "A place", "A tokens", "A score", "B fate", "B tokens"} <= columns
+    assert {"A fate", "A place", "A in text", "A score", "B fate", "B in text"} <= columns
     told = next(text.value for text in at.text if text.value.startswith("From A to B: "))
     assert "Left: " in told
     at = a_page("compare", journal=path, monkeypatch=monkeypatch, compare=[names[0], "evil"])

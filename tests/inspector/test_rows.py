@@ -21,7 +21,7 @@ from inspector.comparing import aligned, changed, told_keys, told_moves
 from inspector.exports import as_csv, as_markdown, rows_for_export
 from inspector.grading import UNJUDGED, grade_columns, grade_rows, quality_rows, tally
 from inspector.knobs import can_turn_to, changes, largest_budget, recorded, turned_by
-from inspector.marking import cut_pieces, cut_tokens, duplicate_pairs, how_joined, passages_of_text
+from inspector.marking import cut_pieces, cut_tokens, how_joined, passages_of_text
 from inspector.palette import FATE_COLOURS, FATES
 from inspector.views.traces import trace_rows
 from inspector.wording import option_of, zone_of
@@ -188,9 +188,9 @@ def test_the_pieces_of_a_cut_are_the_original_and_the_kept_ones_the_passage():
 def test_a_duplicate_stands_with_its_survivor_whether_that_is_in_or_fell_too():
     for budget in (2000, 10):
         context = a_context(budget=budget, truncator="none")
-        ((winner, key),) = duplicate_pairs(context)
-        assert (winner[1], key[1]) == ("a", "b")
-        assert how_joined(context, key) == "the same but for articles and punctuation, 90 % suffice"
+        shown = rows_like(rows_of(context), "Duplicates")
+        assert [row.key[1] for row in shown] == ["a", "b"]
+        assert how_joined(context, shown[1].key) == "The same but for articles and punctuation."
 
 
 @pytest.mark.parametrize("budget", [10, 60, 150, 2000])
@@ -247,6 +247,7 @@ def test_candidates_are_aligned_by_key_what_differs_above_what_is_alike_each_cou
     table = aligned({"A": rows_of(one), "B": rows_of(other)}, {"A": one, "B": other}, only=False)
     found = {row["id"]: row["cells"] for row in table if "id" in row}
     assert (found["memories/x"]["B fate"], found["memories/x"]["A place"]) == ("not offered", "1")
+    assert (found["memories/y"]["A in text"], found["memories/y"]["B in text"]) == ("2", "1")
     assert [row["line"] for row in table if "line" in row] == [
         "Not alike in the texts: 2",
         "Treated alike: 1",
