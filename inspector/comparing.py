@@ -100,10 +100,7 @@ def aligned(
     """
     groups: list[list[tuple[int, GridRow]]] = [[] for _ in _GROUPS]
     texts = [{passage.key: passage.text for passage in contexts[name].passages} for name in columns]
-    places = {
-        name: {key: str(n) for n, key in enumerate(text, 1)}
-        for name, text in zip(columns, texts, strict=True)
-    }
+    places = [{key: str(place) for place, key in enumerate(text, 1)} for text in texts]
     for key, by_name in by_key(columns).items():
         of_each = [by_name.get(name) for name in columns]
         first = next(iter(by_name.values()))

@@ -248,7 +248,8 @@ def is_judged_of_the_set(seen, count):
     assert number(count) == len({one.query for one in seen.judgments})
 
 
-def are_agreed(seen, judged, every, same, count, _, near, *__):
+def are_agreed(seen, judged, every, *agreed):
+    same, count, _, near, *_ = agreed
     if judged:
         is_judged_of_the_set(seen, judged)
         are_in_the_set(seen, every, None)
