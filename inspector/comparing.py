@@ -9,7 +9,7 @@ from typing import Any
 from inspector import wording
 from inspector.candidates import base_cells
 from inspector.grid import Column, GridRow
-from inspector.settings_diff import differing
+from inspector.knobs import differing
 from inspector.wording import one_line, option_of
 from langchain_context_engine import Context
 from langchain_context_engine.models.types import Key
@@ -83,7 +83,7 @@ def aligned_columns(names: Sequence[str]) -> list[Column]:
         columns += [
             {"name": f"{name} fate", "label": f"{name} fate", "kind": "fate", "width": 112, "narrow": True},
             {"name": f"{name} place", "label": f"{name} #", "kind": "number", "width": 38, "help": "rank"},
-            {"name": f"{name} in text", "label": f"{name} in text", "kind": "number", "width": 54},
+            {"name": f"{name} in text", "label": f"{name} in text", "kind": "number", "width": 62},
             {"name": f"{name} score", "label": f"{name} score", "kind": "number", "width": 58},
         ]
     return columns

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from inspector import cards, opening, state
-from inspector.settings_diff import as_json
+from inspector.knobs import as_json
 from langchain_context_engine import (
     ChromaSource,
     ConfigError,

@@ -11,24 +11,25 @@ from html import escape
 import streamlit as st
 
 from inspector import cards, exports, grid, marking, opening, state, wording
-from inspector.budget_usage import budget_bar, group_bars, shared_tokens
 from inspector.candidates import (
     LEFT_COLUMN,
     SHOWN,
+    budget_bar,
     fates_told,
+    group_bars,
     meant_by,
     out_of_turn,
     ranked_columns,
     ranked_rows,
     rows_like,
     score_tree,
+    shared_tokens,
     sources_told,
 )
 from inspector.comparing import told_keys
-from inspector.knobs import can_turn_to
+from inspector.knobs import can_turn_to, narrowing
 from inspector.marking import Piece, cut_pieces, cut_tokens, how_joined, passages_of_text
 from inspector.palette import ROOM, colours_of, fate_of, fell_for
-from inspector.settings_diff import narrowing
 from inspector.state import Opened, one_of
 from inspector.views import collections
 from inspector.views.tune import open_with

@@ -11,13 +11,11 @@ import streamlit as st
 
 from inspector import cards, exports, grading, grid, marking, state, wording
 from inspector import knobs as tuning
-from inspector.budget_usage import budget_bar
-from inspector.candidates import fates_told
+from inspector.candidates import budget_bar, fates_told
 from inspector.comparing import aligned, aligned_columns, by_key, told_moves
-from inspector.knobs import FULL, PART, SHARE, WEIGHT, Knobs
+from inspector.knobs import FULL, PART, SHARE, WEIGHT, Knobs, as_json
 from inspector.marking import Piece, passages_of_text
 from inspector.palette import fate_of, fell_for
-from inspector.settings_diff import as_json
 from inspector.state import Opened
 from inspector.views import collections
 from inspector.wording import option_of, plain, sentence

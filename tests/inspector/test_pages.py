@@ -305,7 +305,7 @@ def test_one_that_cannot_be_read_or_replayed_costs_its_own_question_and_is_count
     for name in ("all", "all judged questions"):
         at = a_page("sets", journal=path, monkeypatch=monkeypatch, set=name)
         assert list(at.dataframe[0].value["question"]) == [queries[0]]
-        assert column(at, 0, "recall") == ["100 %"]
+        assert column(at, 0, "evidence") == ["100 %"]
         for told in ("1 question. Turn knobs", "Without a trace that can be read here: 1.", "is damaged: 1."):
             assert told in said(at)
 

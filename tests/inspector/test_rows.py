@@ -15,8 +15,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.budget_usage import FRAME, LEFT, RESERVED, budget_parts, groups_of, near_misses, shared_tokens
-from inspector.candidates import fates_told, last_kept, meant_by, ranked_rows, rows_like, score_tree
+from inspector.candidates import (
+    FRAME,
+    LEFT,
+    RESERVED,
+    budget_parts,
+    fates_told,
+    groups_of,
+    last_kept,
+    meant_by,
+    near_misses,
+    ranked_rows,
+    rows_like,
+    score_tree,
+    shared_tokens,
+)
 from inspector.comparing import aligned, changed, told_keys, told_moves
 from inspector.exports import as_csv, as_markdown, rows_for_export
 from inspector.grading import UNJUDGED, grade_columns, grade_rows, quality_rows, tally
