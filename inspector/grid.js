@@ -37,7 +37,6 @@ const CELLS = {
     return value ? [dot, value] : [""];
   },
   bar: (value) => (value ? [bar(value)] : [""]),
-  share: (value) => (value ? [make("span", { class: "ce-share" }, bar([[null, value[0]]]), value[1])] : [""]),
 };
 
 const tick = (row, column, state) => {

@@ -26,12 +26,12 @@ from inspector.candidates import (
     shared_tokens,
     sources_told,
 )
-from inspector.comparing import told_keys
 from inspector.knobs import can_turn_to, narrowing
 from inspector.marking import Piece, cut_pieces, cut_tokens, how_joined, passages_of_text
 from inspector.palette import ROOM, colours_of, fate_of, fell_for
 from inspector.state import Opened, one_of
 from inspector.views import collections
+from inspector.views.compare import told_keys
 from inspector.views.tune import open_with
 from inspector.wording import file_name, one_line, option_of, plain, sentence
 from langchain_context_engine import Context, diff
@@ -390,7 +390,7 @@ def wanted(opened: Opened, row: Row) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             if last:
                 st.caption(last)
-            if changes.untried:
+            if changes.untried or any(one.setting == "budget" and not one.is_smallest for one in changes):
                 st.button(
                     "Search on", key="search-on", type="tertiary", on_click=st.session_state.update,
                     args=({patience: LONGER * seconds},), help=f"For {LONGER * seconds:,} seconds.",

@@ -45,7 +45,6 @@ COLUMNS: Sequence[grid.Column] = (
     {"name": "cut", "label": "Cut", "kind": "number", "width": 48, "sorts": True},
     {"name": "duplicates", "label": "Duplicates", "kind": "number", "width": 90, "sorts": True},
     {"name": "tokens", "label": "Tokens", "kind": "number", "width": 74, "sorts": True},
-    {"name": "used", "label": "Budget used", "kind": "share", "width": 112, "sorts": True},
     {"name": "milliseconds", "label": "ms", "kind": "number", "width": 60, "sorts": True},
     {"name": "warnings", "label": "Warnings", "kind": "number", "width": 84, "sorts": True},
     {"name": "note", "label": "Note", "width": 170},
@@ -211,7 +210,7 @@ def listing(is_live: bool) -> None:
     with place:
         head(found, total, asked, unseen)
         if traces or is_live:
-            words = folded(st.session_state["q"] or "").split()
+            words = folded(asked["search"] or st.session_state["q"] or "").split()
             table(traces, sort, words, is_live=is_live, has_pages=pages > 1)
         if not traces:
             st.text(f"No recorded question is like that. {SEARCHED}")
@@ -354,7 +353,6 @@ def trace_rows(
     """
     rows: list[grid.GridRow] = []
     for trace in traces:
-        share = wording.used(trace.tokens, trace.budget)
         question = one_line(trace.query) or WITHOUT_WORDS
         is_new = since is not None and trace.time > since
         cells = {
@@ -367,7 +365,6 @@ def trace_rows(
             "cut": wording.number(trace.cut) if trace.cut else "",
             "duplicates": wording.number(trace.duplicates) if trace.duplicates else "",
             "tokens": wording.number(trace.tokens),
-            "used": None if share is None else (min(1.0, share), wording.share(share)),
             "milliseconds": wording.number(trace.milliseconds),
             "warnings": wording.number(trace.warnings) if trace.warnings else "",
             "note": wording.noted(trace.tags, trace.note),

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from html import escape
 from typing import Any, NamedTuple
 
 import streamlit as st
 
-from inspector import cards, exports, grading, grid, marking, state, wording
+from inspector import cards, grading, state, wording
 from inspector import knobs as tuning
 from inspector.candidates import budget_bar, fates_told
-from inspector.comparing import aligned, aligned_columns, by_key, told_moves
 from inspector.knobs import FULL, PART, SHARE, WEIGHT, Knobs, as_json
-from inspector.marking import Piece, passages_of_text
-from inspector.palette import fate_of, fell_for
 from inspector.state import Opened
 from inspector.views import collections
-from inspector.wording import option_of, plain, sentence
+from inspector.views.compare import passages, save, side_by_side, told_moves
+from inspector.wording import plain
 from langchain_context_engine import Context, diff
 from langchain_context_engine.evaluation.quality import change, quality
-from langchain_context_engine.text.words import query_terms
 from langchain_context_engine.trace.explain import Row
 from langchain_context_engine.trace.replay import REQUERY_SETTINGS, Diff
 
@@ -29,7 +25,6 @@ REST = 2.0
 """Seconds: what is turned again before is turned on."""
 
 TOLD = "A is as recorded, B as turned."
-PAIR = 2
 VIEWS = ("Candidates", "Texts")
 LABELS = {
     "budget": "Budget, tokens",
@@ -52,10 +47,6 @@ BOUNDS: Mapping[str, tuple[float, float, float]] = {
     "min_score": (0, 1, 0.01),
 }  # fmt: skip
 """Of a knob that is a number, or a kind of them: least, most (0: where everything would fit), step."""
-
-TEXT_HEIGHT, LINE_HEIGHT = 150, 24
-MOST_PASSAGES = 40
-ABSENT = "<i>not in this text</i>"
 
 
 class Try(NamedTuple):
@@ -211,7 +202,7 @@ def draw_knobs(opened: Opened, recorded: Knobs) -> None:
             st.selectbox(label, options, options.index(value), key=name, **state.BOUND)
 
     with st.expander("Weights", expanded=True):
-        weights(opened.context, recorded, knob)
+        weights(recorded, knob)
     with st.expander("Budget and caps", expanded=True):
         for name in ("budget", "k", "item_cap", "source_cap"):
             knob(name)
@@ -227,13 +218,8 @@ def draw_knobs(opened: Opened, recorded: Knobs) -> None:
                 knob(name)
 
 
-def weights(context: Context, recorded: Knobs, knob: Callable[[str], None]) -> None:
+def weights(recorded: Knobs, knob: Callable[[str], None]) -> None:
     """Draw one slider a signal, those without a weight folded."""
-    if context.settings.get("weights") is None:
-        st.caption(
-            "This trace has the default weights: relevance alone, and recency where the question asks "
-            "for the latest. A turned weight replaces them."
-        )
     names = [name for name in recorded if name.startswith(WEIGHT)]
     used = [name for name in names if recorded[name] > 0 or st.session_state.get(name, 0) > 0]
     # One that an address turns is known only when it is drawn.
@@ -278,97 +264,6 @@ def figures(before: tuple[Context, list[Row]], after: tuple[Context, list[Row]],
             f"({wording.share(now.coverage)} judged)"
         )
     st.html('<p class="ce-facts ce-figures">' + "".join(f"<span>{one}</span>" for one in told) + "</p>")
-
-
-def side_by_side(
-    columns: Mapping[str, list[Row]],
-    contexts: Mapping[str, Context],
-    names: Mapping[str, str],
-    told: str = "",
-) -> None:
-    """Draw every candidate with its fate in each context, and why the chosen one stands as it does.
-
-    Args:
-        columns: What a context is called → its candidates.
-        contexts: What it is called → the context.
-        names: What it is called → its trace, where the candidate is explained.
-        told: What is said beside the switch.
-    """
-    head = st.container(horizontal=True, vertical_alignment="center")
-    with head:
-        only = state.whether("onlydiff", "Only those treated differently")
-        st.caption(told)
-    table = aligned(columns, contexts, only=only)
-    if not table:
-        st.text("Every candidate is treated alike.")
-        return
-    chosen = state.picked("side", [row["id"] for row in table if "id" in row])
-    grid.draw(
-        "aligned",
-        aligned_columns(list(contexts)),
-        table,
-        label="Every candidate with its fate, place, tokens and score in each context. J and K walk.",
-        chosen=chosen,
-        on_choose=lambda option: st.session_state.update(side=option),
-        walks=True,
-        below=TEXT_HEIGHT + 24 + LINE_HEIGHT * len(contexts),
-    )
-    for name, trace in names.items():
-        if head.button(f"Explain it in {name}", key=f"explain-{name}", type="tertiary"):
-            state.open_page(trace, candidate=chosen)
-    found = next(by_name for key, by_name in by_key(columns).items() if option_of(key) == chosen)
-    lines = ""
-    for name in contexts:
-        row = found.get(name)
-        fate = cards.fate_html(fate_of(row.verdict, fell_for(row)) if row else "not offered")
-        told = escape(sentence(row.sentence if row else "no source offered it"))
-        lines += f"<p><strong>{escape(name)}</strong> {fate} <bdi>{told}</bdi></p>"
-    passages = (p for one in contexts.values() for p in one.passages)
-    stands = list(dict.fromkeys(p.text for p in passages if option_of(p.key) == chosen))
-    if len(stands) == PAIR:
-        # Cut in two ways: what differs of the two.
-        cut = "".join(f"<div>{marking.box(html)}</div>" for html in marking.sides(*stands))
-        text = f'<div class="ce-pair" style="max-height:{TEXT_HEIGHT}px">{cut}</div>'
-    else:
-        terms = query_terms(contexts["A"].request.query)
-        shown = marking.beginning(next(iter(found.values())).text, terms) or "<i>no text</i>"
-        text = marking.box(shown, height=TEXT_HEIGHT)
-    st.html(f'<div class="ce-panel ce-sides">{lines}{text}</div>')
-
-
-def save(columns: Mapping[str, list[Row]], contexts: Mapping[str, Context], trace: str) -> None:
-    """Draw the button that saves every candidate with its fate in each context."""
-    table = aligned(columns, contexts, only=False)
-    cells = exports.as_csv([row["cells"] for row in table if "cells" in row])
-    name = wording.file_name(contexts["A"].request.query, trace, "compared.csv")
-    cards.download("Candidates as CSV", cells, name, "text/csv")
-
-
-def passages(first: Context, other: Context, rows: Sequence[Row]) -> None:
-    """Draw the passages of two texts one by one: in full those that are not alike, then the others' names."""
-    names = {row.key: row.label for row in rows}
-    # Where the passages are alike and the texts are not, it is their order, or what the template adds.
-    by = [[Piece(one.text, one.key) for one in each.passages] for each in (first, other)]
-    if {*by[0]} == {*by[1]}:
-        by = [passages_of_text(each) for each in (first, other)]
-    was, now = ({one.key: one.text for one in each} for each in by)
-    every = list(dict.fromkeys((*was, *now)))
-    changed = [key for key in every if was.get(key) != now.get(key)]
-    st.text(f"{len(changed):,} of {wording.counted(len(every), 'passage')} not alike.")
-    for key in changed[:MOST_PASSAGES]:
-        texts = was.get(key), now.get(key)
-        htmls = [ABSENT if text is None else marking.asked(text, ()) for text in texts]
-        if texts[0] is not None and texts[1] is not None:
-            htmls = list(marking.sides(texts[0], texts[1], folds=False))
-        name = escape(names.get(key, key[1]) if key else "before the first")
-        st.html(
-            f'<div class="ce-panel ce-whole"><p class="ce-where"><bdi>{name}</bdi></p><div class="ce-pair">'
-            f"{''.join(f'<div>{marking.box(html)}</div>' for html in htmls)}</div></div>"
-        )
-    if len(changed) > MOST_PASSAGES:
-        st.caption(f"{len(changed) - MOST_PASSAGES:,} more: choose them in the table.")
-    if alike := [names.get(key, key[1]) for key in every if key not in changed and key]:
-        st.text("\n".join(("Alike:", *alike)))
 
 
 def history_keys(opened: Opened, recorded: Knobs, *, is_turned: bool) -> None:

@@ -95,6 +95,10 @@ def test_task_3_where_the_budget_went(visit, folder):
     page.locator("[data-leads-to]").nth(1).click()
     page.locator(".ce-fate").wait_for()
     assert clicks(page) <= MOST_CLICKS
+    settle(page)
+    page.go_back()
+    page.locator(".ce-groups").wait_for()
+    assert "section=Budget" in page.url
 
 
 def test_task_4_what_was_cut(visit, folder):

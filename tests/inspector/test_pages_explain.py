@@ -7,11 +7,12 @@ from html import unescape
 
 import pytest
 
-from inspector.comparing import told_keys
 from inspector.opening import Settings, open_trace
+from inspector.views.compare import told_keys
 from langchain_context_engine import ContextEngine, Journal, diff, replay
 from langchain_context_engine.models.types import Reason
 from langchain_context_engine.trace.explain import explain
+from langchain_context_engine.trace.what_if import Changes
 from tests.builders import FailingSource, ListSource, SlowSource, a_candidate
 from tests.inspector.builders import a_context, a_page, cells, grids, htmls, rows_of, said
 from tests.inspector.task_builders import key_with, stands
@@ -120,6 +121,23 @@ def test_a_budget_that_admits_a_candidate_is_said_with_who_enters_and_leaves_the
     assert all(told.count(names[key]) <= 1 for key in moved.left)
     is_smallest = all(("memories", name) not in keys_of(replay(context, budget=b)) for b in range(61, budget))
     assert "(the smallest that does)" not in told or is_smallest
+
+
+def test_what_time_did_not_suffice_for_is_named_and_searched_on(monkeypatch):
+    """It was said that no change was found, though the budget was never tried to the end."""
+    given = []
+
+    def without_time(context, key, *, seconds):
+        given.append(seconds)
+        return Changes((), ("budget", "weights"))
+
+    monkeypatch.setattr("inspector.views.explain.what_would_it_take", without_time)
+    context = a_context(budget=60, truncator="none")
+    at = a_page("explain", trace="upload-1", opened={"upload-1": context}, candidate="memories/d")
+    assert "Not tried to the end: budget, weights." in said(at)
+    assert "No single change" not in said(at)
+    at.button(key="search-on").click().run()
+    assert given == [3, 12]
 
 
 def keys_of(context):
