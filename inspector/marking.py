@@ -102,13 +102,15 @@ def box(html: str, name: str = "", height: int | None = None) -> str:
 
 def _struck(text: str) -> str:
     """Return what does not stand in the text; the middle of what is long is folded."""
-    ends = text.strip("\n")[:_ENDS].split("\n")[0], text.strip("\n")[-_ENDS:].split("\n")[-1]
-    folded = text.strip("\n")[len(ends[0]) : -len(ends[1]) or None]
+    body = text.strip("\n")
+    lead, tail = text[: len(text) - len(text.lstrip("\n"))], text[len(text.rstrip("\n")) :] or "\n"
+    ends = body[:_ENDS].split("\n")[0], body[-_ENDS:].split("\n")[-1]
+    folded = body[len(ends[0]) : -len(ends[1]) or None]
     if len(text) <= _LONGEST_STRUCK and text.count("\n") <= _MOST_LINES:
         return f"<del>{escape(text)}</del>"
     told = f"… {len(folded):,} characters more that do not stand in the text …"
     opened = f"<details><summary>{told}</summary><del>{escape(folded.strip())}</del></details>"
-    return f"<del>{escape(ends[0])}</del>{opened}<del>{escape(ends[1])}</del>\n"
+    return f"{lead}<del>{escape(ends[0])}</del>{opened}<del>{escape(ends[1])}</del>{tail}"
 
 
 def _marked(text: str, mark: str) -> str:

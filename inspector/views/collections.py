@@ -12,6 +12,7 @@ import streamlit as st
 from inspector import cards, opening, state
 from inspector.knobs import as_json
 from langchain_context_engine import (
+    Budget,
     ChromaSource,
     ConfigError,
     Context,
@@ -24,7 +25,7 @@ from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.search.store_overview import doubts, is_server, sheets
 
 MOST_TOKENS = 100_000
-USUAL_BUDGET = 1000
+USUAL_BUDGET = Budget().tokens
 
 
 def show() -> None:
@@ -95,12 +96,12 @@ def ask_button(
         """Fill the form, whatever an earlier one was left with."""
         with suppress(ConfigError):
             opened = state.current()
-            looked_at = opened.context.request if opened is not None else ContextRequest()
-            request = context.request if context is not None else looked_at
+            looked_at = opened.context if opened is not None else Context(budget=USUAL_BUDGET)
+            budget, request = (context or looked_at).budget, (context or looked_at).request
             told = ", ".join(f"{name}={value}" for name, value in request.scope.items())
             form = {
                 "new-question": request.query,
-                "asked-budget": USUAL_BUDGET if request.budget is None else request.budget,
+                "asked-budget": min(budget, MOST_TOKENS),
                 "asked-scope": told,
             }
             sent = st.session_state.get("sent") if context is None else None

@@ -305,13 +305,12 @@ def record_html(row: Row) -> str:
 def pair(opened: Opened, winner: Key, duplicate: Key) -> None:
     """Draw a duplicate beside what it repeats: only what differs, with the words around it."""
     context = opened.context
-    copies = state.places_with_copies(opened)
-    places = {row.key: f" · rank {row.place}" for row in state.rows_of(opened) if row.place}
-    names = {
-        row.key: f"{row.label}{places.get(row.key, '')}"
-        + (f" · rank {copies[row.key]} with copies counted" if row.key in copies else "")
-        for row in state.rows_of(opened)
-    }
+    copies, names = state.places_with_copies(opened), {}
+    for row in state.rows_of(opened):
+        rank = f" · rank {row.place}" if row.place else ""
+        if copies.get(row.key, row.place) != row.place:
+            rank += f" · rank {copies[row.key]} with copies counted"
+        names[row.key] = f"{row.label}{rank}"
     texts = [candidate_of(context, key).text for key in (winner, duplicate)]
     is_in = any(passage.key == winner for passage in context.passages)
     sides = "".join(
