@@ -33,9 +33,10 @@ RANKED_COLUMNS: Sequence[Column] = (
     {"name": "cite", "label": "Cite", "width": 40},
 )
 
-LEFT_COLUMN: Column = {
-    "name": "left", "label": "Left", "kind": "number", "width": 60, "help": "tokens left at its turn",
-}  # fmt: skip
+ROOM_COLUMNS: Sequence[Column] = (
+    {"name": "left", "label": "Left", "kind": "number", "width": 60, "help": "tokens left at its turn"},
+    {"name": "from", "label": "In from budget", "width": 130, "help": "and how many enter and leave then"},
+)
 _NAMED = 3
 
 
@@ -186,6 +187,7 @@ def ranked_rows(
     *,
     everyone: Sequence[Row] | None = None,
     wholes: Mapping[Key, int] | None = None,
+    admits: Mapping[Key, str] | None = None,
 ) -> list[GridRow]:
     """Return one row for each candidate, and where `rows` are everyone's a line where the budget cut.
 
@@ -201,6 +203,7 @@ def ranked_rows(
             "bar": stacked(row.contributions, colours, full=full) or None,
             "text": pieces(one_line(row.text), terms),
             "cite": row.citation,
+            "from": (admits or {}).get(row.key, ""),
         }
         if copies[row.key]:
             cells["text"] = [(f"stands for {copies[row.key]} ", True), *pieces(one_line(row.text), terms)]

@@ -12,7 +12,7 @@ import streamlit as st
 
 from inspector import cards, exports, grid, marking, opening, state, wording
 from inspector.candidates import (
-    LEFT_COLUMN,
+    ROOM_COLUMNS,
     SHOWN,
     budget_bar,
     fates_told,
@@ -40,7 +40,7 @@ from langchain_context_engine.models.types import Candidate, Key, Reason, Verdic
 from langchain_context_engine.text.words import query_terms
 from langchain_context_engine.trace.explain import Names, Row, explain
 from langchain_context_engine.trace.labels import labels
-from langchain_context_engine.trace.what_if import Change, what_would_it_take
+from langchain_context_engine.trace.what_if import Change, budget_that_admits, what_would_it_take
 
 SECTIONS = ("Candidates", "Budget", "Text", "Export")
 MISSING = "Why is X missing?"
@@ -56,6 +56,7 @@ PAIR_HEIGHT = 190
 TEXT_HEIGHT = 210
 MOST_CHANGES = 4
 MOST_TOLD = 5
+MOST_ADMITTED = 8
 SECONDS, LONGER = 3, 4
 """What admits a candidate is looked for so long; and so many times that where one has it searched on."""
 
@@ -429,17 +430,34 @@ def budget(opened: Opened, rows: list[Row]) -> None:
     st.caption(fates_told(context))
     # In turn: what took room, and what lacked it.
     shown = [row for row in rows if row.verdict is Verdict.KEPT or fell_for(row) in ROOM]
+    lacking = [row for row in shown if row.verdict is Verdict.DROPPED][:MOST_ADMITTED]
+    told = f"Find the budgets that admit the first {len(lacking)}"
+    if lacking and st.button(told, key="find-budgets", type="tertiary"):
+        with st.spinner("Replaying under other budgets…", show_time=True):
+            st.session_state[f"admits-{opened.name}"] = {row.key: admits(context, row) for row in lacking}
     if shown:
+        terms, wholes = query_terms(context.request.query), state.wholes_of(opened)
+        table = ranked_rows(
+            context, shown, {}, terms, wholes=wholes, admits=st.session_state.get(f"admits-{opened.name}")
+        )
         grid.draw(
             "room",
-            [*ranked_columns(1), LEFT_COLUMN],
-            ranked_rows(
-                context, shown, {}, query_terms(context.request.query), wholes=state.wholes_of(opened)
-            ),
+            [*ranked_columns(1), *ROOM_COLUMNS],
+            table,
             label="What took room, and what lacked it, turn by turn. A row leads to it.",
             on_choose=look_at,
             opens=True,
         )
+
+
+def admits(context: Context, row: Row) -> str:
+    """Return the least budget that was found to admit a candidate, and how many enter and leave then."""
+    change = budget_that_admits(context, row.key)
+    if change is None:
+        return "none found"
+    return f"{change.after:,} · +{1 + len(change.enters)}" + (
+        f" −{len(change.leaves)}" if change.leaves else ""
+    )
 
 
 def final_text(opened: Opened) -> None:

@@ -119,7 +119,7 @@ def recorded() -> None:
                 key=key,
                 format="YYYY-MM-DD",
                 on_change=first_page,
-                width=150,
+                width=132,
                 **state.BOUND,
             )
         views()
@@ -162,7 +162,7 @@ def views() -> None:
             session["view"] = name if filters else None
 
     chosen = st.selectbox(
-        "Saved views", list(kept), index=None, key="view", on_change=take, accept_new_options=True, width=210,
+        "Saved views", list(kept), index=None, key="view", on_change=take, accept_new_options=True, width=200,
         placeholder="choose, or name this",
     )  # fmt: skip
     if chosen in kept:
@@ -322,7 +322,7 @@ def table(traces: list[TraceRow], sort: str, words: Sequence[str], *, is_live: b
     since = st.session_state["live-since"] if is_live else None
     grid.draw(
         "traces",
-        COLUMNS,
+        COLUMNS if traces else (),
         trace_rows(traces, cards.zone(), since, words),
         label="The recorded questions. J and K walk, a click or Enter opens one.",
         walks=True,

@@ -132,7 +132,7 @@ def show() -> None:
 def bench(opened: Opened) -> None:
     """Draw the knobs and what they give; turning one draws this alone again."""
     recorded = tuning.recorded(opened.context)
-    left, right = st.columns([30, 70], gap="medium")
+    left, right = st.columns([26, 74], gap="medium")
     with left:
         keys = st.container(horizontal=True, vertical_alignment="center")
         with st.container(height=620, border=False, key="tune-knobs"):

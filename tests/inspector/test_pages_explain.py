@@ -9,6 +9,7 @@ import pytest
 
 from inspector.opening import Settings, open_trace
 from inspector.views.compare import told_keys
+from inspector.wording import option_of
 from langchain_context_engine import ContextEngine, Journal, diff, replay
 from langchain_context_engine.models.types import Reason
 from langchain_context_engine.trace.explain import explain
@@ -239,7 +240,12 @@ def test_a_row_of_the_budget_and_a_citation_of_the_text_lead_to_their_candidate(
     at = a_page("explain", trace="sample-weighted", section="Budget")
     rows = grids(at)["room"]["rows"]
     assert len([row for row in rows if "id" in row]) > len(WEIGHTED.passages)
-    assert any(row["cells"]["fate"].startswith("out") for row in rows if "id" in row)
+    out = next(row["id"] for row in rows if "id" in row and row["cells"]["fate"].startswith("out"))
+    at.button(key="find-budgets").click().run()
+    found = next(row["cells"] for row in grids(at)["room"]["rows"] if row.get("id") == out)
+    assert found["left"]
+    budget = int(found["from"].split(" ")[0].replace(",", ""))
+    assert out in map(option_of, keys_of(replay(WEIGHTED, budget=budget)))
 
 
 def test_a_models_answer_stands_below_the_text_with_what_it_cites_and_never_used(tmp_path, monkeypatch):
