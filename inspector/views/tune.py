@@ -189,13 +189,15 @@ def draw_knobs(opened: Opened, recorded: Knobs) -> None:
             # Whatever was recorded, or is to be tried, can be shown.
             shown, (least, most, step) = (value, session.get(name, value)), bounds
             least, most = min(least, *shown), max(most or largest, *shown)
-            of, figure = type(value), f"figure-{name}"
+            of = type(value)
             slider, field = st.columns([68, 32], vertical_alignment="bottom", gap="small")
             slider.slider(label, of(least), of(most), value, step=of(step), key=name, **state.BOUND)
-            session[figure] = session[name]
+            drawn = session[name]
+            # One of its own for each value: an earlier one that is still told would turn the slider back.
+            figure = f"figure-{name}-{drawn}"
             field.number_input(
-                label, of(least), of(most), step=of(step), key=figure, label_visibility="collapsed",
-                on_change=lambda: session.update({name: session[figure]}),
+                label, of(least), of(most), drawn, step=of(step), key=figure, label_visibility="collapsed",
+                on_change=type_in, args=(name, figure, drawn),
             )  # fmt: skip
         else:
             options = tuning.choices(name, value)
@@ -216,6 +218,13 @@ def draw_knobs(opened: Opened, recorded: Knobs) -> None:
         for name in [*LABELS][5:]:
             if name in recorded:
                 knob(name)
+
+
+def type_in(name: str, figure: str, drawn: float) -> None:
+    """Turn a knob to the number that was written beside it."""
+    typed = st.session_state.get(figure, drawn)
+    if typed != drawn:
+        st.session_state[name] = typed
 
 
 def weights(recorded: Knobs, knob: Callable[[str], None]) -> None:

@@ -81,10 +81,10 @@ def test_a_source_that_is_named_says_that_it_was_late_failed_or_offered_nothing(
         FailingSource(OSError("gone"), name="bad-disk"),
         ListSource([], name="nobody"),
     ]
-    context = ContextEngine(late, timeout_seconds=0.05).build("which?")
+    context = ContextEngine(late, timeout_seconds=0.3).build("which?")
     waited = f"{context.source_timings['slow-wiki']:,.0f}"
     for find, told in (
-        ("slow-WIKI", f"no answer within the deadline (timeout_seconds) (waited {waited} of 50 ms)."),
+        ("slow-WIKI", f"no answer within the deadline (timeout_seconds) (waited {waited} of 300 ms)."),
         ("bad", "Source 'bad-disk' failed: "),
         ("disk", "Source 'bad-disk' failed: "),
         ("nobody", "Source 'nobody' answered with 0 candidates (waited "),

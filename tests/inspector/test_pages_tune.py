@@ -42,7 +42,7 @@ def test_one_undo_takes_back_one_drag_and_says_what(monkeypatch):
     at = a_page("tune", trace=WEIGHTED)
     for budget in (500, 400, 300):
         at.slider(key="budget").set_value(budget).run()
-    at.number_input(key="figure-k").set_value(3).run()
+    at.slider(key="k").set_value(3).run()
     clock[0] += 10
     at.slider(key="k").set_value(2).run()
     assert column(at, 0, "changed") == ["budget: 300, k: 2", "budget: 300, k: 3", "budget: 300"]
@@ -52,6 +52,9 @@ def test_one_undo_takes_back_one_drag_and_says_what(monkeypatch):
         assert at.slider(key="k").value == k
         assert budget is None or at.slider(key="budget").value == budget
     assert at.button(key="undo").disabled
+    written = next(one for one in at.number_input if one.label == "Budget, tokens")
+    written.set_value(450).run()
+    assert at.slider(key="budget").value == 450
 
 
 def test_the_passages_of_two_answers_stand_beside_each_other_in_full_those_not_alike_first():
