@@ -1,11 +1,13 @@
-// One press of the back key goes back one page: what changes within a page replaces its address.
+// One press of the back key goes back one page, or section: what else changes within a page replaces its address.
 (() => {
   if (window.contextInspectorAddress) return;
   window.contextInspectorAddress = true;
+  const sectionOf = ({ search }) => new URLSearchParams(search).get('section');
   const push = history.pushState.bind(history);
   history.pushState = (state, title, address) => {
-    const isSamePage = new URL(address, location.href).pathname === location.pathname;
-    if (isSamePage) history.replaceState(state, title, address);
+    const next = new URL(address, location.href);
+    const isSamePage = next.pathname === location.pathname;
+    if (isSamePage && sectionOf(next) === sectionOf(location)) history.replaceState(state, title, address);
     else push(state, title, address);
   };
   // U undoes wherever the focus is, on a slider or in a box for numbers too; where one writes words, it is a letter.

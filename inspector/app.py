@@ -5,10 +5,13 @@ from __future__ import annotations
 import gc
 import importlib.util
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 PAGES = ("traces", "explain", "tune", "compare", "judge", "sets", "figures", "collections")
+# What shows one answer. (Streamlit draws a text that stands alone.)
+AN_ANSWER = ("explain", "tune", "judge")
 
 
 def load_package() -> None:
@@ -35,6 +38,8 @@ def main() -> None:
     import streamlit as st
 
     from inspector import cards, state
+    from inspector.views import collections
+    from langchain_context_engine import ConfigError
 
     pages = st.session_state["pages"] = {
         name: st.Page(
@@ -55,6 +60,11 @@ def main() -> None:
     with cards.guard():
         state.follow_address()
         cards.alerts()
+        with st.container(key="ask-box", horizontal=True):
+            collections.ask_button("Ask", key="ask", type="tertiary")
+            with suppress(ConfigError):
+                if page.url_path in AN_ANSWER and (opened := state.current()) is not None:
+                    collections.ask_button("Ask this again", opened.context, key="ask-again", type="tertiary")
         page.run()
     if not gc.get_freeze_count():
         # Streamlit collects garbage after every run, and the answer to a turned slider waits for that: over

@@ -1,23 +1,26 @@
-"""Candidates as rows: how many fell where, what a score is made of, which a person means. Pure."""
+"""Candidates as rows, and what they took of the budget: fates, scores, groups, bars of HTML. Pure."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from html import escape
+from typing import NamedTuple
 
 from inspector import wording
-from inspector.budget_usage import near_misses
 from inspector.grid import Column, GridRow
+from inspector.knobs import budget_of, group_of
 from inspector.marking import pieces
-from inspector.palette import ROOM, fate_of, fell_for, stacked
+from inspector.palette import GREY, OTHERS, RED, ROOM, colours_of, fate_of, fell_for, stacked
 from inspector.wording import one_line, option_of
 from langchain_context_engine.journal.traces import folded
-from langchain_context_engine.models.types import Reason, Verdict
+from langchain_context_engine.models.budget import split_tokens
+from langchain_context_engine.models.types import Key, Reason, Verdict
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.explain import Row
 
-SHOWN = ("All", "In the context", "Near misses", "Left out")
-"""What rows can be narrowed to: near misses lacked nothing but room."""
+SHOWN = ("All", "In the context", "Near misses", "Left out", "Duplicates")
+"""What rows can be narrowed to: near misses lacked only room; duplicates have what they repeat beside."""
 
 RANKED_COLUMNS: Sequence[Column] = (
     {"name": "place", "label": "#", "kind": "number", "width": 46, "narrow": True},
@@ -26,9 +29,15 @@ RANKED_COLUMNS: Sequence[Column] = (
     {"name": "score", "label": "Score", "kind": "number", "width": 52},
     {"name": "bar", "label": "Made of", "kind": "bar", "width": 62, "help": "weight × signal, stacked"},
     {"name": "text", "label": "Text"},
-    {"name": "tokens", "label": "Tokens", "kind": "number", "width": 56},
+    {"name": "tokens", "label": "Tokens", "kind": "number", "width": 76, "help": "needed/whole"},
     {"name": "cite", "label": "Cite", "width": 40},
 )
+
+ROOM_COLUMNS: Sequence[Column] = (
+    {"name": "left", "label": "Left", "kind": "number", "width": 60, "help": "tokens left at its turn"},
+    {"name": "from", "label": "In from budget", "width": 130, "help": "and how many enter and leave then"},
+)
+_NAMED = 3
 
 
 def fates_told(context: Context) -> str:
@@ -42,27 +51,85 @@ def fates_told(context: Context) -> str:
     return " · ".join(told)
 
 
-def score_tree(row: Row) -> list[tuple[int, str, str]]:
-    """Return what a score is made of, as lines: how deep, what, its numbers; what adds most comes first.
+class Part(NamedTuple):
+    """A line of what a score is made of: its depth, value and weight, what it adds, its share of the whole.
+
+    Value, weight and share are 0–1; the last three are None where a signal has no weight of its own.
+    """
+
+    depth: int
+    name: str
+    value: float | None
+    weight: float | None = None
+    adds: float | None = None
+    share: float | None = None
+
+
+def score_tree(row: Row) -> list[Part]:
+    """Return what a score is made of; what adds most comes first.
 
     The parts of relevance stand under it; signals without a weight come last.
     """
-    lines: list[tuple[int, str, str]] = []
+    lines: list[Part] = []
     parts = {name: value for name, value in row.signals.items() if name not in row.contributions}
     for name, adds in sorted(row.contributions.items(), key=lambda item: -item[1]):
         value = row.signals.get(name)
-        weight = f" × {adds / value:.2f} (weight) = {wording.ratio(adds)}" if value else ""
-        lines.append((0, name, f"{wording.ratio(value)}{weight}"))
+        share = adds / row.score if row.score else None
+        lines.append(Part(0, name, value, adds / value if value else None, adds, share))
         if name == "relevance":
-            lines += [(1, part, wording.ratio(number)) for part, number in parts.items()]
+            lines += [Part(1, *part) for part in parts.items()]
             parts = {}
-    return lines + [(0, part, f"{wording.ratio(number)} (no weight)") for part, number in parts.items()]
+    return lines + [Part(0, *part) for part in parts.items()]
+
+
+def out_of_turn(context: Context, rows: Sequence[Row], row: Row) -> str:
+    """Say why what is ranked later is in where a candidate is out, and why what is ranked better is out.
+
+    Only what the decisions hold is said: what each took or needed, and what was left at its turn. "" where
+    packing followed the ranking.
+    """
+    if row.place is None:
+        return ""
+    if row.verdict is Verdict.KEPT:
+        better = [one for one in near_misses(rows, len(rows)) if (one.place or row.place) < row.place]
+        longer = [one for one in better if one.details.get("needed", 0) > row.tokens]
+        early = [one for one in better if one not in longer]
+        told = [
+            _counted(longer, f"needed more than the {row.tokens:,} tokens that it takes", "needed"),
+            _counted(early, "had fewer left at the turn than it takes", "left"),
+        ]
+        return f"Ranked better and out: {'; '.join(filter(None, told))}." if better else ""
+    left = row.details.get("left")
+    if fell_for(row) not in ROOM or not isinstance(left, int):
+        return ""
+    groups = {one.key: group_of(one, context.settings) for one in context.candidates}
+    later = [one for one in rows if one.verdict is Verdict.KEPT and (one.place or 0) > row.place]
+    others = [one for one in later if row.reason is Reason.OVER_SHARE and groups[one.key] != groups[row.key]]
+    fit = [one for one in later if one not in others and one.tokens <= left]
+    rest = [one for one in later if one not in others and one not in fit]
+    told = [
+        _counted(fit, f"fitted the {left:,} tokens that were left at its turn", "tokens"),
+        _counted(others, "took from another share", "tokens"),
+        _counted(rest, f"took more, at a turn when more than its {left:,} were left", "tokens"),
+    ]
+    return f"Ranked later and in: {'; '.join(filter(None, told))}." if later else ""
+
+
+def _counted(rows: Sequence[Row], did: str, figure: str) -> str:
+    """Return how many did something, the first of them by place and figure; "" for none."""
+    named = [
+        f"#{one.place}: {one.tokens if figure == 'tokens' else one.details.get(figure, 0):,}"
+        for one in rows[:_NAMED]
+    ]
+    return f"{len(rows):,} {did} ({', '.join(named)}{', …' if len(rows) > _NAMED else ''})" if rows else ""
 
 
 def rows_like(rows: Sequence[Row], shown: str = "All", search: str = "") -> list[Row]:
     """Return the rows of one kind of `SHOWN` that hold every word searched, whatever its case and accents."""
     words = folded(search).split()
-    return [row for row in rows if _is_shown(row, shown) and _holds(row, words)]
+    told = (row.details.get(name) for row in rows for name in ("winner", "duplicate_of"))
+    repeated = {tuple(key) for key in told if key}
+    return [row for row in rows if _is_shown(row, shown, repeated) and _holds(row, words)]
 
 
 def meant_by(rows: Sequence[Row], search: str) -> Row | None:
@@ -75,7 +142,9 @@ def meant_by(rows: Sequence[Row], search: str) -> Row | None:
     return next((row for row in like if row.verdict is Verdict.DROPPED), like[0] if like else None)
 
 
-def _is_shown(row: Row, shown: str) -> bool:
+def _is_shown(row: Row, shown: str, repeated: Collection[Key]) -> bool:
+    if shown == "Duplicates":
+        return fell_for(row) is Reason.DUPLICATE or row.key in repeated
     if shown == "In the context":
         return row.verdict is Verdict.KEPT
     if shown == "Near misses":
@@ -117,8 +186,15 @@ def ranked_rows(
     terms: Sequence[str],
     *,
     everyone: Sequence[Row] | None = None,
+    wholes: Mapping[Key, int] | None = None,
+    admits: Mapping[Key, str] | None = None,
 ) -> list[GridRow]:
-    """Return one row for each candidate, and where `rows` are everyone's a line where the budget cut."""
+    """Return one row for each candidate, and where `rows` are everyone's a line where the budget cut.
+
+    Of what stands, or lacked room, in part its `wholes` are told beside it.
+    What is in no ranking since it repeats another stands beneath that, which tells how many there are.
+    """
+    rows, copies = beneath(context, rows)
     full = max((row.score or 0.0 for row in rows), default=0.0) or 1.0
     table: list[GridRow] = []
     line = last_kept(rows) if everyone is None or len(everyone) == len(rows) else None
@@ -127,12 +203,29 @@ def ranked_rows(
             "bar": stacked(row.contributions, colours, full=full) or None,
             "text": pieces(one_line(row.text), terms),
             "cite": row.citation,
+            "from": (admits or {}).get(row.key, ""),
         }
+        if copies[row.key]:
+            cells["text"] = [(f"stands for {copies[row.key]} ", True), *pieces(one_line(row.text), terms)]
+        if wholes and row.key in wholes:
+            cells["tokens"] = f"{cells['tokens']}/{wording.number(wholes[row.key])}"
         table.append({"id": option_of(row.key), "label": row.label, "cells": cells})
         if index == line:
             told = f"{context.tokens:,} of {context.budget:,} tokens are used"
             table.append({"line": f"Nothing below this line got in: {told}"})
     return table
+
+
+def beneath(context: Context, rows: Sequence[Row]) -> tuple[list[Row], Counter[Key]]:
+    """Return rows with what repeats another, and has no rank, beneath that; and how many each has there."""
+    final, shown = context.final_decisions(), {row.key for row in rows}
+    of = {row.key: final[row.key].repeats for row in rows if row.place is None and row.key in final}
+    of = {key: winner for key, winner in of.items() if winner in shown and winner not in of}
+    first = [row for row in rows if row.key not in of]
+    grouped = [
+        one for row in first for one in (row, *(other for other in rows if of.get(other.key) == row.key))
+    ]
+    return grouped, Counter(winner for winner in of.values() if winner is not None)
 
 
 def base_cells(row: Row) -> dict[str, object]:
@@ -148,6 +241,7 @@ def base_cells(row: Row) -> dict[str, object]:
         "where": row.label,
         "text": one_line(row.text),
         "tokens": wording.number(tokens) if tokens else "",
+        "left": wording.number(row.details.get("left")) if fell_for(row) in ROOM else "",
         "source": row.key[0],
     }
 
@@ -156,3 +250,123 @@ def last_kept(rows: Sequence[Row]) -> int | None:
     """Return the last of ranked rows that got in, where something below it lacked room."""
     kept = max((i for i, row in enumerate(rows) if row.verdict is Verdict.KEPT), default=-1)
     return kept if kept >= 0 and near_misses(rows[kept + 1 :], 1) else None
+
+
+FRAME, RESERVED, LEFT, OVER = "frame", "reserved", "left over", "over budget"
+
+_HATCHED = f"repeating-linear-gradient(45deg,{GREY} 0 3px,transparent 3px 7px)"
+_FRAME_COLOURS = {FRAME: GREY, RESERVED: _HATCHED, LEFT: "transparent", OVER: RED}
+_COLOURED = 7
+"""Groups that have a colour of their own; the others share one."""
+
+
+class Group(NamedTuple):
+    """A source, or a kind where shares are by kind: what it offered, got, was promised, and lost for room.
+
+    `segments` are what its passages took, in text order; `share` is tokens, or None where none is promised.
+    """
+
+    name: str
+    candidates: int
+    segments: Mapping[Key, int]
+    share: int | None
+    no_room: int
+
+    @property
+    def tokens(self) -> int:
+        """What its passages took."""
+        return sum(self.segments.values())
+
+
+def groups_of(context: Context) -> list[Group]:
+    """Return every group, those that took most first."""
+    settings, budget = context.settings, budget_of(context.settings)
+    groups = {c.key: group_of(c, settings) for c in context.candidates}
+    segments: dict[str, dict[Key, int]] = {}
+    for passage in context.passages:
+        group = group_of(passage.ranked.candidate, settings)
+        segments.setdefault(group, {})[passage.key] = passage.tokens
+    final = context.final_decisions().values()
+    missed = Counter(groups.get(d.key, d.key[0]) for d in final if fell_for(d) in ROOM)
+    offered = Counter(groups.values())
+    promised = budget.get("shares") or {}
+    free = max(0, context.budget - int(budget.get("reserve") or 0))
+    shares = split_tokens(free, promised) if promised else {}
+    found = [
+        Group(name, offered[name], segments.get(name, {}), shares.get(name), missed[name])
+        for name in {*offered, *segments}
+    ]
+    return sorted(found, key=lambda group: (-group.tokens, group.name))
+
+
+def budget_parts(context: Context) -> dict[str, int]:
+    """Return the tokens of the parts of a budget: groups that took some, frame, reserve, what is left over.
+
+    They add up to it, but for tokens that passages share where they are joined: see `shared_tokens`.
+    """
+    parts = {group.name: group.tokens for group in groups_of(context) if group.segments}
+    frame = context.tokens - sum(parts.values())
+    free = context.budget - context.tokens
+    reserved = min(int(budget_of(context.settings).get("reserve") or 0), max(0, free))
+    rest = {FRAME: frame, RESERVED: reserved, LEFT: free - reserved, OVER: reserved - free}
+    return parts | {name: tokens for name, tokens in rest.items() if tokens > 0}
+
+
+def shared_tokens(context: Context) -> int:
+    """Return how many tokens fewer the text has than its passages counted one by one; 0 mostly."""
+    return max(0, sum(passage.tokens for passage in context.passages) - context.tokens)
+
+
+def near_misses(rows: Sequence[Row], count: int = 5) -> list[Row]:
+    """Return the candidates that only lacked room, best ranked first."""
+    return [row for row in rows if fell_for(row) in ROOM][:count]
+
+
+def budget_bar(context: Context) -> str:
+    """Return the budget as one bar of 24 pixels with its key: groups, frame, reserve, what is left over."""
+    parts = budget_parts(context)
+    colours = colours_of(name for name in parts if name not in _FRAME_COLOURS) | _FRAME_COLOURS
+    whole = max(context.budget, sum(parts.values()), 1)
+    bar = "".join(_piece(name, tokens, whole, colours[name]) for name, tokens in parts.items())
+    named = [*_FRAME_COLOURS, *[name for name in parts if name not in _FRAME_COLOURS][:_COLOURED]]
+    key = "".join(_key(name, tokens, colours[name]) for name, tokens in parts.items() if name in named)
+    if others := [tokens for name, tokens in parts.items() if name not in named]:
+        key += _key(wording.counted(len(others), "other source"), sum(others), OTHERS)
+    if shared := shared_tokens(context):
+        # Without it the figures would not add up to the budget.
+        key += f'<span title="Joined, the passages take so many tokens less.">joined −{shared:,}</span>'
+    return f'<div class="ce-spend">{bar}</div><div class="ce-keys">{key}</div>'
+
+
+def group_bars(context: Context, rows: Sequence[Row]) -> str:
+    """Return a row a group: its bar, of which each segment leads to its passage, and its figures."""
+    groups = groups_of(context)
+    labels = {row.key: row.label for row in rows}
+    colours = colours_of(group.name for group in groups)
+    most = max((max(group.tokens, group.share or 0) for group in groups), default=1) or 1
+    names = ("Source", "A segment a passage", "Tokens", "Share promised", "Passages", "Candidates", "No room")
+    head = "".join(f"<th{' class=n' if place > 1 else ''}>{name}</th>" for place, name in enumerate(names))
+    lines = ""
+    for group in groups:
+        bar = "".join(
+            _piece(labels.get(key, key[1]), tokens, most, colours[group.name], option_of(key))
+            for key, tokens in group.segments.items()
+        )
+        figures = (group.tokens, group.share, len(group.segments), group.candidates, group.no_room)
+        cells = "".join(f'<td class="n">{wording.number(figure)}</td>' for figure in figures)
+        lines += (
+            f'<tr><td>{escape(group.name)}</td><td><div class="ce-spend" style="height:16px">{bar}</div></td>'
+            f"{cells}</tr>"
+        )
+    return f'<div class="ce-wide"><table class="ce-groups ce-sources"><tr>{head}</tr>{lines}</table></div>'
+
+
+def _piece(name: str, tokens: int, whole: int, colour: str, leads_to: str = "") -> str:
+    told = escape(f"{name}: {tokens:,} tokens")
+    leads = f' data-leads-to="{escape(leads_to)}"' if leads_to else ""
+    style = f"width:{100 * tokens / whole:.2f}%;background:{colour}"
+    return f'<span title="{told}"{leads} style="{style}"></span>'
+
+
+def _key(name: str, tokens: int, colour: str) -> str:
+    return f'<span><b style="background:{colour}"></b>{escape(name)} {tokens:,}</span>'

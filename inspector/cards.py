@@ -17,8 +17,8 @@ import pandas as pd
 import streamlit as st
 
 from inspector import opening, state, wording
+from inspector.knobs import deviations
 from inspector.palette import FATE_COLOURS, GREY
-from inspector.settings_diff import deviations
 from inspector.state import Opened
 from inspector.wording import WITHOUT_WORDS, one_line
 from langchain_context_engine import ContextEngineError

@@ -11,7 +11,7 @@ const make = (name, attributes = {}, ...children) => {
 const marked = (pieces) => pieces.map(([text, isMarked]) => (isMarked ? make("mark", {}, text) : text));
 
 // Of a place the file, its lines and its last heading or symbol; the folder and what is between are told on hover.
-// Where room lacks the file's name gives way first: places of one table differ by their ends.
+// Where room lacks, what comes after the lines gives way first, then they: by the file's name people know a place.
 const PLACE = /^(.*?)(:\d[\d-]*)?((?: [›·] .*?)?)( \((?:lines? )?[\d-]+\))?$/s;
 const placed = (value) => {
   const [, file, lines, rest, which] = PLACE.exec(value.slice(value.split(/[\s:]/, 1)[0].lastIndexOf("/") + 1));
@@ -37,7 +37,6 @@ const CELLS = {
     return value ? [dot, value] : [""];
   },
   bar: (value) => (value ? [bar(value)] : [""]),
-  share: (value) => (value ? [make("span", { class: "ce-share" }, bar([[null, value[0]]]), value[1])] : [""]),
 };
 
 const tick = (row, column, state) => {
@@ -203,7 +202,7 @@ const begin = (root, of) => {
     const top = box.getBoundingClientRect().top + window.scrollY;
     // On a phone what is chosen stands below the table, on the same screen.
     const isAbove = window.innerWidth < PHONE && !opens;
-    const most = isAbove ? 0.4 * window.innerHeight : window.innerHeight - top - 20 - below;
+    const most = isAbove ? 0.3 * window.innerHeight : window.innerHeight - top - 20 - below;
     box.style.maxHeight = `${height || Math.max(240, most)}px`;
   };
   window.addEventListener("resize", state.fit);

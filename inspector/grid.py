@@ -25,7 +25,7 @@ class Column(TypedDict, total=False):
     On a phone only those that are `narrow` are drawn, where any is.
 
     Kinds: text (a text, or pieces with whether they are marked), number (a text, to the right), fate, bar
-    (colour, share, title), place (file, lines, end; the whole on hover), share (share, text), tick (a box).
+    (colour, share, title), place (file, lines, end; the whole on hover), tick (a box).
     """
 
     name: str

@@ -6,13 +6,14 @@ Every text is escaped here, and nowhere else does a text of a record become HTML
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
 from rapidfuzz.distance import Indel
 
+from inspector.palette import ROOM, fell_for
+from inspector.wording import sentence
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.types import Key, Passage
 from langchain_context_engine.ranking.identity import DEDUPE_RULES
@@ -27,6 +28,9 @@ LONGEST = 20_000
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 _AROUND, _LONGEST_EQUAL = 16, 80
 """Words and spaces that are shown around what differs, and characters of what is equal that are."""
+
+ALIKE = 100
+"""Of a similarity: nothing differs that is compared."""
 
 _LONGEST_STRUCK, _MOST_LINES, _ENDS = 160, 3, 60
 
@@ -59,7 +63,7 @@ def cut(parts: Iterable[tuple[str, bool]], terms: Sequence[str]) -> str:
     )
 
 
-def sides(first: str, second: str) -> tuple[str, str]:
+def sides(first: str, second: str, *, folds: bool = True) -> tuple[str, str]:
     """Return two texts as HTML, what differs coloured and underlined; what is equal far from it is folded."""
     if first == second:
         return ("<i>the same to the letter</i>",) * 2
@@ -70,7 +74,7 @@ def sides(first: str, second: str) -> tuple[str, str]:
         if step.tag == "equal":
             before, after = _AROUND * (number > 0), _AROUND * (number + 1 < len(steps))
             middle = "".join(words[before : len(words) - after])
-            if len(middle) > _LONGEST_EQUAL:
+            if folds and len(middle) > _LONGEST_EQUAL:
                 middle = f"\n… {len(middle):,} equal characters …\n"
             told = escape(
                 middle.join(("".join(words[:before]), "".join(words[max(before, len(words) - after) :])))
@@ -98,13 +102,15 @@ def box(html: str, name: str = "", height: int | None = None) -> str:
 
 def _struck(text: str) -> str:
     """Return what does not stand in the text; the middle of what is long is folded."""
-    ends = text.strip("\n")[:_ENDS].split("\n")[0], text.strip("\n")[-_ENDS:].split("\n")[-1]
-    folded = text.strip("\n")[len(ends[0]) : -len(ends[1]) or None]
+    body = text.strip("\n")
+    lead, tail = text[: len(text) - len(text.lstrip("\n"))], text[len(text.rstrip("\n")) :] or "\n"
+    ends = body[:_ENDS].split("\n")[0], body[-_ENDS:].split("\n")[-1]
+    folded = body[len(ends[0]) : -len(ends[1]) or None]
     if len(text) <= _LONGEST_STRUCK and text.count("\n") <= _MOST_LINES:
         return f"<del>{escape(text)}</del>"
     told = f"… {len(folded):,} characters more that do not stand in the text …"
     opened = f"<details><summary>{told}</summary><del>{escape(folded.strip())}</del></details>"
-    return f"<del>{escape(ends[0])}</del>{opened}<del>{escape(ends[1])}</del>\n"
+    return f"{lead}<del>{escape(ends[0])}</del>{opened}<del>{escape(ends[1])}</del>{tail}"
 
 
 def _marked(text: str, mark: str) -> str:
@@ -142,24 +148,17 @@ def passages_of_text(context: Context) -> list[Piece]:
     ]
 
 
-def duplicate_pairs(context: Context) -> list[tuple[Key, Key]]:
-    """Return what stands for another, and that other.
-
-    First those of which one is in the context, then by what stands for most.
-    """
-    of = {key: one.repeats for key, one in context.final_decisions().items() if one.repeats is not None}
-    many, kept = Counter(of.values()), {passage.key for passage in context.passages}
-    found = [(winner, key) for key, winner in of.items()]
-    return sorted(found, key=lambda pair: (pair[0] not in kept, -many[pair[0]], pair))
-
-
 def how_joined(context: Context, key: Key) -> str:
-    """Return in words how alike a duplicate is to what stands for it, what sufficed, and by which rule."""
+    """Return in a sentence how alike a duplicate is to what stands for it, and from where on it counts."""
     decision = context.final_decisions()[key]
-    details = decision.details
-    rules = [n.replace("_", " ") for n, rule in DEDUPE_RULES.items() if repr(rule) == details.get("rule")]
-    least = f"{details['threshold']:g} % suffice" if "threshold" in details else ""
-    return ", ".join(filter(None, (how_alike(decision, context), least, *rules)))
+    details, how = decision.details, how_alike(decision, context)
+    rules = [name for name, rule in DEDUPE_RULES.items() if repr(rule) == details.get("rule")]
+    what = ", ".join(rules).replace("_", " ").replace("of symbol", "of one symbol") or "two texts"
+    if not how:
+        return sentence(f"{what} count as one") if rules else ""
+    if "threshold" in details and details.get("similarity") != ALIKE:
+        how += f"; from {details['threshold']:g} % on {what} count as one"
+    return sentence(how.replace("all that would stand", "nothing new in it: all that would stand"))
 
 
 def cut_pieces(passage: Passage) -> list[tuple[str, bool]]:
@@ -182,8 +181,23 @@ def cut_tokens(context: Context, passage: Passage) -> tuple[int, int] | None:
 
     None where the tokenizer was given as a function, which a trace cannot hold.
     """
+    count = _counter(context)
+    return count and (count(passage.text), count(passage.ranked.candidate.text))
+
+
+def whole_tokens(context: Context) -> dict[Key, int]:
+    """Return the tokens of the whole text of what stands in part, or of which a part lacked room."""
+    count, final = _counter(context), context.final_decisions()
+    texts = {one.key: one.text for one in context.candidates}
+    costs = {key: one.details.get("needed") for key, one in final.items() if fell_for(one) in ROOM}
+    costs |= {passage.key: passage.tokens for passage in context.passages if passage.is_truncated}
+    known = {key: cost for key, cost in costs.items() if count and isinstance(cost, int) and key in texts}
+    wholes = {key: count(texts[key]) for key in known} if count else {}
+    return {key: whole for key, whole in wholes.items() if whole > known[key]}
+
+
+def _counter(context: Context) -> Callable[[str], int] | None:
     try:
-        count = resolve_tokenizer(context.settings.get("tokenizer") or "auto")
+        return resolve_tokenizer(context.settings.get("tokenizer") or "auto")
     except ConfigError:
         return None
-    return count(passage.text), count(passage.ranked.candidate.text)

@@ -14,12 +14,14 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from inspector import opening
+from inspector.marking import whole_tokens
 from inspector.opening import Settings
 from langchain_context_engine import ConfigError, Context, Journal
-from langchain_context_engine.models.types import Ranked
+from langchain_context_engine.models.types import Key, Ranked
 from langchain_context_engine.search.store_overview import open_client
+from langchain_context_engine.trace.assemble import order
 from langchain_context_engine.trace.explain import Row, rows
-from langchain_context_engine.trace.replay import ranking, replay_ranked
+from langchain_context_engine.trace.replay import config_of, ranking, replay_ranked
 
 T = TypeVar("T")
 _REMEMBERED = 300
@@ -195,6 +197,24 @@ def ranked_of(opened: Opened) -> tuple[tuple[Ranked, ...], str]:
 def rows_of(opened: Opened) -> list[Row]:
     """Return every candidate's row, ranked ones first; without a ranking only passages have scores."""
     return remember(("rows", opened.name), lambda: rows(opened.context, ranked_of(opened)[0]))
+
+
+def wholes_of(opened: Opened) -> dict[Key, int]:
+    """Return the tokens of the whole of what stands, or lacked room, in part."""
+    return remember(("wholes", opened.name), lambda: whole_tokens(opened.context))
+
+
+def places_with_copies(opened: Opened) -> dict[Key, int]:
+    """Return each candidate's place before duplicates were taken out; none where it cannot be replayed."""
+
+    def compute() -> dict[Key, int]:
+        context = opened.context
+        if context.parts or unreplayable(opened):
+            return {}
+        ranked = order(context.candidates, context.request, config_of(context).parts()).ranked
+        return {one.key: place for place, one in enumerate(ranked, 1)}
+
+    return remember(("copies", opened.name), compute)
 
 
 def replayed(opened: Opened, changed: dict[str, Any]) -> tuple[Context, list[Row]]:

@@ -116,15 +116,15 @@ def option_of(key: Key) -> str:
     return f"{source}/{key[1]}"
 
 
-def file_name(query: str, what: str) -> str:
-    """Return what a file is called that tells something of a question.
+def file_name(query: str, trace: str, what: str) -> str:
+    """Return what a file is called that tells something of a question, and of which answer it is.
 
     Example:
-        >>> file_name("When do invoices go out?", "candidates.csv")
-        'when-do-invoices-go-out-candidates.csv'
+        >>> file_name("When do invoices go out?", "86dd81fd0f", "candidates.csv")
+        'when-do-invoices-go-out-86dd81fd-candidates.csv'
     """
     words = re.findall(r"[a-z0-9]+", query.lower()[:200])
-    return "-".join([*words[:6], what])
+    return "-".join([*words[:6], trace if trace.startswith("sample-") else trace[:8], what])
 
 
 def plain(label: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from inspector.settings_diff import as_json
+from inspector.knobs import as_json
 from langchain_context_engine import Budget, ContextEngine, replay
 from langchain_context_engine.config import read_settings
 from langchain_context_engine.errors import ConfigError

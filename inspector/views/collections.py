@@ -1,4 +1,4 @@
-"""Collections: what the sources are like, what is doubtful about them; and asking a new question."""
+"""Collections: what the sources are like and what is doubtful about them; and the form for a question."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any
 import streamlit as st
 
 from inspector import cards, opening, state
-from inspector.state import Opened
+from inspector.knobs import as_json
 from langchain_context_engine import (
+    Budget,
     ChromaSource,
     ConfigError,
     Context,
@@ -24,15 +25,13 @@ from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.search.store_overview import doubts, is_server, sheets
 
 MOST_TOKENS = 100_000
+USUAL_BUDGET = Budget().tokens
 
 
 def show() -> None:
     """Draw the page."""
     cards.heading("Collections")
-    opened, place = state.current(), place_of_store()
-    if place:
-        with cards.guard("Check the address, and that the server runs."):
-            ask(opened.context.request if opened is not None else None)
+    place = place_of_store()
     st.subheader("Open a store")
     st.caption(
         "A Chroma server's address, a folder of Chroma, or the folder that `index` printed (--store). Traces "
@@ -80,32 +79,81 @@ def store(place: str) -> None:
         st.button("Copy what was written since", on_click=open_place, args=(place,))
 
 
-def ask(request: ContextRequest | None) -> None:
-    """Draw the form for a new question, filled with the one that is looked at; one press asks once."""
-    names = names_in_store()
-    st.subheader("Ask a new question")
-    with st.form("question"):
-        question = st.text_input("Question", value=request.query if request else "", key="new-question")
-        left, middle, right = st.columns([4, 1, 1], vertical_alignment="bottom")
-        chosen = left.multiselect("Collections", names, default=names, key="asked-collections")
-        usual = request.budget if request and request.budget is not None else 1000
-        budget = middle.number_input("Budget, tokens", 0, MOST_TOKENS, usual, key="asked-budget")
-        is_asked = right.form_submit_button("Ask", width="stretch")
-        told = ", ".join(f"{name}={value}" for name, value in request.scope.items()) if request else ""
-        scope = st.text_input(
-            "Scope",
-            told,
-            key="asked-scope",
-            placeholder="workspace_id=acme, user=ann",
-            help="key=value, comma",
+def ask_button(
+    label: str, context: Context | None = None, changed: Mapping[str, Any] | None = None, **given: Any
+) -> None:
+    """Draw a button that opens the form for a question.
+
+    Args:
+        label: What it says.
+        context: The answer whose question is asked again, narrowed as it was; without one the form is as it
+            was sent last, else it has the question that is looked at.
+        changed: Settings of a replay to ask with.
+        **given: As for `st.button`.
+    """
+
+    def fill() -> None:
+        """Fill the form, whatever an earlier one was left with."""
+        with suppress(ConfigError):
+            opened = state.current()
+            looked_at = opened.context if opened is not None else Context(budget=USUAL_BUDGET)
+            budget, request = (context or looked_at).budget, (context or looked_at).request
+            told = ", ".join(f"{name}={value}" for name, value in request.scope.items())
+            form = {
+                "new-question": request.query,
+                "asked-budget": min(budget, MOST_TOKENS),
+                "asked-scope": told,
+            }
+            sent = st.session_state.get("sent") if context is None else None
+            st.session_state.update(sent or form)
+
+    if st.button(label, on_click=fill, **given):
+        st.dialog("Ask a question", width="large")(ask)(context, changed or {})
+
+
+def ask(context: Context | None, changed: Mapping[str, Any]) -> None:
+    """Draw the form for a question; one press asks once, and the answer goes into the journal."""
+    session = st.session_state
+    with cards.guard("Check the address, and that the server runs."):
+        cards.alerts()
+        if not place_of_store():
+            where_field("Open its store first: a folder or a server", "store-ask")
+            return
+        names = names_in_store()
+        with st.form("question", border=False):
+            question = st.text_input("Question", key="new-question")
+            usual = names if context is None else asked_of(context)
+            chosen = st.multiselect("Collections", names, default=usual, key="asked-collections")
+            left, right = st.columns([1, 3])
+            budget = left.number_input(
+                "Budget, tokens", 0, MOST_TOKENS, key="asked-budget", disabled="budget" in changed
+            )
+            scope = right.text_input("Scope", key="asked-scope", placeholder="workspace_id=acme, user=ann")
+            is_asked = st.form_submit_button("Ask", type="primary")
+        st.caption(
+            f"Asks {place_of_store()} by the local model; for collections of another embedder, ask in your "
+            "application. The answer is recorded where there is a journal."
         )
-    st.caption("Embedded by the local model; for collections of another embedder, ask in your application.")
-    if is_asked:
-        with cards.guard("Correct the form and ask again."), st.spinner("Asking…"):
-            if not (question or "").strip():
-                raise ConfigError("give a question and choose a collection")
-            within = read_pairs("a scope", filter(str.strip, (scope or "").split(",")))
-            ask_store(chosen, ContextRequest(query=question.strip(), budget=int(budget), scope=within), {})
+        if changed:
+            st.code(as_json(changed), language="json", wrap_lines=True)
+    if not is_asked:
+        return
+    session["sent"] = {name: session[name] for name in ("new-question", "asked-budget", "asked-scope")}
+    with cards.guard("Correct the form and ask again."), st.spinner("Asking…"):
+        if not (question or "").strip():
+            raise ConfigError("give a question and choose a collection")
+        within = read_pairs("a scope", filter(str.strip, (scope or "").split(",")))
+        # The changed settings go before what the request said.
+        settings, request = dict(changed), ContextRequest() if context is None else context.request
+        request = dataclasses.replace(
+            request,
+            query=question.strip(),
+            scope=within,
+            k=settings.pop("k", request.k),
+            budget=None if "budget" in changed else int(budget),
+            template=None if "template" in changed else request.template,
+        )
+        ask_store(chosen, request, settings)
 
 
 _TIMEOUT_SECONDS = 30
@@ -146,29 +194,6 @@ def within_scope(request: ContextRequest) -> ContextRequest:
     """Return a recorded question as it is asked of the open store: now, and within the inspector's scope."""
     scope = {**request.scope, **state.settings().scope}
     return dataclasses.replace(request, scope=scope, now=None, vector=None, sources=None)
-
-
-def again(opened: Opened, changed: Mapping[str, Any]) -> None:
-    """Draw the way to ask this question again with these settings; it goes into the journal."""
-    box = st.expander("Ask again with these settings, against the live store", key="again", on_change="rerun")
-    if not box.open:
-        return
-    with box:
-        if not place_of_store():
-            where_field("Open the store first: a folder or a server", "store-again")
-            return
-        st.caption(f"Asks {place_of_store()}, and records the answer where there is a journal.")
-        if st.button("Ask again", key="ask-again", type="primary"):
-            with cards.guard("Open the store again on the Collections page."), st.spinner("Asking…"):
-                # The changed settings go before what the request said.
-                settings, request = dict(changed), opened.context.request
-                if "k" in settings:
-                    request = dataclasses.replace(request, k=settings.pop("k"))
-                if "budget" in settings:
-                    request = dataclasses.replace(request, budget=None)
-                if "template" in settings:
-                    request = dataclasses.replace(request, template=None)
-                ask_store(asked_of(opened.context), request, settings)
 
 
 def ask_store(

@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from functools import partial
+from html import escape
+from typing import Any
 
 import streamlit as st
 
-from inspector import cards, opening, state, wording
-from inspector.comparing import changed, told_moves
+from inspector import cards, exports, grid, marking, opening, state, wording
+from inspector.candidates import base_cells
+from inspector.grid import Column, GridRow
+from inspector.knobs import differing
+from inspector.marking import Piece, passages_of_text
+from inspector.palette import fate_of, fell_for
 from inspector.state import Opened
-from inspector.views.tune import PAIR, save, side_by_side, text_difference
-from inspector.wording import one_line
+from inspector.wording import one_line, option_of, sentence
 from langchain_context_engine import Context, diff
+from langchain_context_engine.models.types import Key
+from langchain_context_engine.text.words import query_terms
 from langchain_context_engine.trace.explain import Row
+from langchain_context_engine.trace.replay import Diff
 
 MOST = 6
 LATEST = 300
+PAIR = 2
+TEXT_HEIGHT, LINE_HEIGHT = 150, 24
+MOST_PASSAGES = 40
+ABSENT = "<i>not in this text</i>"
+NOT_OFFERED = "not offered"
+_NAMED = 3
+_CHANGES = 6
+_LONGEST_NAME, _LONGEST = 64, 80
+_UNRANKED = 10**6
+_FEW = 3
+_GROUPS = ("Not alike in the texts", "In no text, for different reasons", "Treated alike")
+_ALIKE = 2
 
 
 def show() -> None:
@@ -118,8 +140,221 @@ def compared(
     for letter in list(names)[1:]:
         st.text(f"From A to {letter}: {told_moves(differences[letter], [*columns[letter], *columns['A']])}")
     cards.part(side_by_side, columns, contexts, names)
-    st.subheader("Texts")
+    st.subheader("Passages")
     for letter in list(names)[1:]:
         with st.expander(f"A against {letter}", expanded=len(names) == PAIR):
-            text_difference(differences[letter])
-    save(columns, contexts)
+            passages(first, contexts[letter], [*columns[letter], *columns["A"]])
+    save(columns, contexts, names["A"])
+
+
+def side_by_side(
+    columns: Mapping[str, list[Row]],
+    contexts: Mapping[str, Context],
+    names: Mapping[str, str],
+    told: str = "",
+) -> None:
+    """Draw every candidate with its fate in each context, and why the chosen one stands as it does.
+
+    Args:
+        columns: What a context is called → its candidates.
+        contexts: What it is called → the context.
+        names: What it is called → its trace, where the candidate is explained.
+        told: What is said beside the switch.
+    """
+    head = st.container(horizontal=True, vertical_alignment="center")
+    with head:
+        only = state.whether("onlydiff", "Only those treated differently")
+        st.caption(told)
+    table = aligned(columns, contexts, only=only)
+    if not table:
+        st.text("Every candidate is treated alike.")
+        return
+    chosen = state.picked("side", [row["id"] for row in table if "id" in row])
+    grid.draw(
+        "aligned",
+        aligned_columns(list(contexts)),
+        table,
+        label="Every candidate with its fate, place, tokens and score in each context. J and K walk.",
+        chosen=chosen,
+        on_choose=lambda option: st.session_state.update(side=option),
+        walks=True,
+        below=TEXT_HEIGHT + 24 + LINE_HEIGHT * len(contexts),
+    )
+    for name, trace in names.items():
+        if head.button(f"Explain it in {name}", key=f"explain-{name}", type="tertiary"):
+            state.open_page(trace, candidate=chosen)
+    found = next(by_name for key, by_name in by_key(columns).items() if option_of(key) == chosen)
+    lines = ""
+    for name in contexts:
+        row = found.get(name)
+        fate = cards.fate_html(fate_of(row.verdict, fell_for(row)) if row else "not offered")
+        told = escape(sentence(row.sentence if row else "no source offered it"))
+        lines += f"<p><strong>{escape(name)}</strong> {fate} <bdi>{told}</bdi></p>"
+    passages = (p for one in contexts.values() for p in one.passages)
+    stands = list(dict.fromkeys(p.text for p in passages if option_of(p.key) == chosen))
+    if len(stands) == PAIR:
+        # Cut in two ways: what differs of the two.
+        cut = "".join(f"<div>{marking.box(html)}</div>" for html in marking.sides(*stands))
+        text = f'<div class="ce-pair" style="max-height:{TEXT_HEIGHT}px">{cut}</div>'
+    else:
+        terms = query_terms(contexts["A"].request.query)
+        shown = marking.beginning(next(iter(found.values())).text, terms) or "<i>no text</i>"
+        text = marking.box(shown, height=TEXT_HEIGHT)
+    st.html(f'<div class="ce-panel ce-sides">{lines}{text}</div>')
+
+
+def save(columns: Mapping[str, list[Row]], contexts: Mapping[str, Context], trace: str) -> None:
+    """Draw the button that saves every candidate with its fate in each context."""
+    table = aligned(columns, contexts, only=False)
+    cells = exports.as_csv([row["cells"] for row in table if "cells" in row])
+    name = wording.file_name(contexts["A"].request.query, trace, "compared.csv")
+    cards.download("Candidates as CSV", cells, name, "text/csv")
+
+
+def passages(first: Context, other: Context, rows: Sequence[Row]) -> None:
+    """Draw the passages of two texts one by one: in full those that are not alike, then the others' names."""
+    names = {row.key: row.label for row in rows}
+    # Where the passages are alike and the texts are not, it is their order, or what the template adds.
+    by = [[Piece(one.text, one.key) for one in each.passages] for each in (first, other)]
+    if {*by[0]} == {*by[1]}:
+        by = [passages_of_text(each) for each in (first, other)]
+    was, now = ({one.key: one.text for one in each} for each in by)
+    every = list(dict.fromkeys((*was, *now)))
+    changed = [key for key in every if was.get(key) != now.get(key)]
+    st.text(f"{len(changed):,} of {wording.counted(len(every), 'passage')} not alike.")
+    for key in changed[:MOST_PASSAGES]:
+        texts = was.get(key), now.get(key)
+        htmls = [ABSENT if text is None else marking.asked(text, ()) for text in texts]
+        if texts[0] is not None and texts[1] is not None:
+            htmls = list(marking.sides(texts[0], texts[1], folds=False))
+        name = escape(names.get(key, key[1]) if key else "before the first")
+        st.html(
+            f'<div class="ce-panel ce-whole"><p class="ce-where"><bdi>{name}</bdi></p><div class="ce-pair">'
+            f"{''.join(f'<div>{marking.box(html)}</div>' for html in htmls)}</div></div>"
+        )
+    if len(changed) > MOST_PASSAGES:
+        st.caption(f"{len(changed) - MOST_PASSAGES:,} more: choose them in the table.")
+    if alike := [names.get(key, key[1]) for key in every if key not in changed and key]:
+        st.text("\n".join(("Alike:", *alike)))
+
+
+def told_moves(difference: Diff, rows: Sequence[Row]) -> str:
+    """Return a difference in words, with the names of what entered and left."""
+    names = {row.key: row.label for row in rows}
+    told = told_keys({"Entered": difference.entered, "Left": difference.left}, names)
+    # What is named need not be counted; "8 left" could be read as those that remain.
+    stayed = (("moved", difference.moved), ("cut anew", difference.recut))
+    if counted := ", ".join(f"{len(keys)} {name}" for name, keys in stayed if keys):
+        told += f" {counted}."
+    return told.strip() or "Nothing changed in the text."
+
+
+def told_keys(
+    keys_by_verb: Mapping[str, Sequence[Key]], names: Mapping[Key, str], *, most: int = _NAMED
+) -> str:
+    """Return what becomes of some candidates in words, each by its name; of many the first few."""
+    parts = []
+    for verb, keys in keys_by_verb.items():
+        if keys:
+            first = "; ".join(_name(names.get(key) or key[1]) for key in keys[:most])
+            more = f" and {len(keys) - most} more" if len(keys) > most else ""
+            parts.append(f"{verb}: {first}{more}.")
+    return " ".join(parts)
+
+
+def _name(label: str) -> str:
+    """Return a name; of a long one file and last heading, or its last words.
+
+    One that is written from right to left turns nothing else round.
+    """
+    shown = " ".join(label.split())
+    file, *steps = shown.split(" › ")
+    if len(shown) > _LONGEST_NAME and len(steps) > 1:
+        shown = f"{file} › … › {steps[-1]}"
+    if len(shown) > _LONGEST_NAME:
+        first = len(shown) - _LONGEST_NAME + 1
+        begins = (found.end() for found in re.finditer("[ /]", shown))
+        # A word that is longer than that itself is cut.
+        shown = f"…{shown[next((place for place in begins if place >= first), first) :]}"
+    return shown if shown.isascii() else f"\u2068{shown}\u2069"
+
+
+def aligned_columns(names: Sequence[str]) -> list[Column]:
+    """Return the columns of `aligned`: fate, rank, place in the text and score of each context."""
+    columns: list[Column] = [
+        {
+            "name": "where",
+            "label": "Place",
+            "kind": "place",
+            "width": 190 if len(names) <= _FEW else 150,
+            "narrow": True,
+        },
+        {"name": "text", "label": "Text"},
+    ]
+    for name in names:
+        columns += [
+            {"name": f"{name} fate", "label": f"{name} fate", "kind": "fate", "width": 112, "narrow": True},
+            {"name": f"{name} place", "label": f"{name} #", "kind": "number", "width": 38, "help": "rank"},
+            {"name": f"{name} in text", "label": f"{name} in text", "kind": "number", "width": 62},
+            {"name": f"{name} score", "label": f"{name} score", "kind": "number", "width": 58},
+        ]
+    return columns
+
+
+def aligned(
+    columns: Mapping[str, Sequence[Row]], contexts: Mapping[str, Context], *, only: bool
+) -> list[GridRow]:
+    """Return one row a candidate that any of several contexts ranked: its fate, rank, place and score.
+
+    Returns:
+        Under a line each: what is not alike in the texts, what is in none for different reasons, what is
+        treated alike; in each by the best place anywhere.
+    """
+    groups: list[list[tuple[int, GridRow]]] = [[] for _ in _GROUPS]
+    texts = [{passage.key: passage.text for passage in contexts[name].passages} for name in columns]
+    places = [{key: str(place) for place, key in enumerate(text, 1)} for text in texts]
+    for key, by_name in by_key(columns).items():
+        of_each = [by_name.get(name) for name in columns]
+        first = next(iter(by_name.values()))
+        cells: dict[str, Any] = {"where": first.label, "text": one_line(first.text)}
+        for name, own, in_text in zip(columns, of_each, places, strict=True):
+            said = base_cells(own) if own else {"fate": NOT_OFFERED}
+            cells |= {f"{name} {what}": said.get(what, "") for what in ("fate", "place", "tokens", "score")}
+            cells[f"{name} in text"] = in_text.get(key, "")
+        best = min(row.place or _UNRANKED for row in by_name.values())
+        if len({text.get(key) for text in texts}) > 1:
+            kind = 0
+        else:
+            kind = _ALIKE if len({row and row.reason for row in of_each}) == 1 else 1
+        groups[kind].append((best, {"id": option_of(key), "cells": cells}))
+    table: list[GridRow] = []
+    for name, group in list(zip(_GROUPS, groups, strict=True))[: _ALIKE if only else None]:
+        if group:
+            table.append({"line": f"{name}: {wording.number(len(group))}"})
+            table += [entry for _, entry in sorted(group, key=lambda item: (item[0], item[1]["id"]))]
+    return table
+
+
+def by_key(columns: Mapping[str, Sequence[Row]]) -> dict[Key, dict[str, Row]]:
+    """Return the rows of each candidate: key → what a context is called → its row there."""
+    found: dict[Key, dict[str, Row]] = {}
+    for name, rows in columns.items():
+        for row in rows:
+            found.setdefault(row.key, {})[name] = row
+    return found
+
+
+def changed(first: Context, other: Context) -> str:
+    """Return in one line what was asked or set otherwise than for the first answer; "" for nothing."""
+    told = [
+        "another question" if setting == "question" else f"{setting} {_short(was)} → {_short(now)}"
+        for setting, (was, now) in differing(first, other).items()
+    ]
+    more = [f"and {len(told) - _CHANGES} more"] if len(told) > _CHANGES else []
+    return "; ".join(told[:_CHANGES] + more)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return wording.number(value)
+    return wording.UNKNOWN if value is None else one_line(str(value), _LONGEST)

@@ -4,52 +4,61 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
+from functools import partial
 from html import escape
 
 import streamlit as st
 
-from inspector import cards, exports, grid, marking, opening, state
-from inspector.budget_usage import budget_bar, group_bars, near_misses, shared_tokens
+from inspector import cards, exports, grid, marking, opening, state, wording
 from inspector.candidates import (
+    ROOM_COLUMNS,
     SHOWN,
+    budget_bar,
     fates_told,
+    group_bars,
     meant_by,
+    out_of_turn,
     ranked_columns,
     ranked_rows,
     rows_like,
     score_tree,
+    shared_tokens,
     sources_told,
 )
-from inspector.comparing import told_keys
-from inspector.knobs import can_turn_to
-from inspector.marking import Piece, cut_pieces, cut_tokens, duplicate_pairs, how_joined, passages_of_text
-from inspector.palette import colours_of, fate_of, fell_for
-from inspector.settings_diff import narrowing
+from inspector.knobs import can_turn_to, narrowing
+from inspector.marking import Piece, cut_pieces, cut_tokens, how_joined, passages_of_text
+from inspector.palette import ROOM, colours_of, fate_of, fell_for
 from inspector.state import Opened, one_of
 from inspector.views import collections
+from inspector.views.compare import told_keys
 from inspector.views.tune import open_with
 from inspector.wording import file_name, one_line, option_of, plain, sentence
-from langchain_context_engine import Context
-from langchain_context_engine.evaluation.not_offered import why_not_offered
+from langchain_context_engine import Context, diff
+from langchain_context_engine.evaluation.not_offered import KnownItem, why_not_offered
 from langchain_context_engine.models.types import Candidate, Key, Reason, Verdict
 from langchain_context_engine.text.words import query_terms
-from langchain_context_engine.trace.explain import Row, explain
+from langchain_context_engine.trace.explain import Names, Row, explain
 from langchain_context_engine.trace.labels import labels
-from langchain_context_engine.trace.what_if import what_would_it_take
+from langchain_context_engine.trace.what_if import Change, budget_that_admits, what_would_it_take
 
-SECTIONS = ("Candidates", "Budget", "Duplicates", "Text", "Export")
+SECTIONS = ("Candidates", "Budget", "Text", "Export")
 MISSING = "Why is X missing?"
 # What is said where no candidate is of a kind.
 NONE_SHOWN = {
     "In the context": "No candidate is in the context. “Left out” says why of each.",
     "Near misses": "No candidate lacked room alone. “Left out” says what each lacked.",
     "Left out": "Every candidate is in the context.",
+    "Duplicates": "No candidate repeats another.",
 }
+IN_ORDER = {"selection": "score"}
 PAIR_HEIGHT = 190
 TEXT_HEIGHT = 210
 MOST_CHANGES = 4
-MOST_PAIRS = 30
-MOST_TOLD = 10
+MOST_TOLD = 5
+MOST_ADMITTED = 8
+SECONDS, LONGER = 3, 4
+"""What admits a candidate is looked for so long; and so many times that where one has it searched on."""
 
 
 def show() -> None:
@@ -79,8 +88,6 @@ def body(opened: Opened, rows: list[Row]) -> None:
             find = search(rows)
     if section == "Budget":
         budget(opened, rows)
-    elif section == "Duplicates":
-        duplicates(opened)
     elif section == "Text":
         final_text(opened)
     elif section == "Export":
@@ -110,12 +117,19 @@ def candidates(opened: Opened, rows: list[Row], shown: str, find: str) -> None:
         left, right = st.columns([64, 36], gap="small")
         with left:
             ranked(opened, rows, list(found.values()), name)
+            told: list[KnownItem] = []
             if find:
                 if late := [one for one in sources_told(opened.context, find) if " failed: " in one]:
                     st.text("\n".join(late))
-                not_offered(opened.context, find)
+                told = not_offered(
+                    opened.context, f"Look for “{plain(one_line(find, 40))}” in the store", find
+                )
         with right:
-            candidate(opened, found[name])
+            # What the store says is of another record than the one that has the words.
+            if told:
+                store_told(opened.context, told)
+            else:
+                candidate(opened, found[name])
         return
     if not rows:
         is_failed = str(opened.context.status) == "failed"
@@ -126,14 +140,15 @@ def candidates(opened: Opened, rows: list[Row], shown: str, find: str) -> None:
         )
     elif not find:
         st.text(NONE_SHOWN[shown])
-    elif told := sources_told(opened.context, find):
+    elif sources := sources_told(opened.context, find):
         # What is named is a source: neither a filter nor the store says more of it.
-        st.text("\n".join(told))
+        st.text("\n".join(sources))
         return
     else:
         st.text("No candidate of this question is like that: no source offered it.")
     if find:
-        not_offered(opened.context, find)
+        label = f"Ask the store why “{plain(one_line(find, 40))}” is no candidate"
+        store_told(opened.context, not_offered(opened.context, label, find))
     if find or not rows:
         narrowed = narrowing(opened.context)
         st.caption(
@@ -152,7 +167,7 @@ def ranked(opened: Opened, rows: list[Row], shown: list[Row], name: str) -> None
     grid.draw(
         "ranked",
         ranked_columns(len(colours)),
-        ranked_rows(opened.context, shown, colours, terms, everyone=rows),
+        ranked_rows(opened.context, shown, colours, terms, everyone=rows, wholes=state.wholes_of(opened)),
         label="Every candidate, best first, with its fate, score and cost. J and K walk.",
         chosen=name,
         on_choose=lambda option: st.session_state.update(candidate=option),
@@ -168,39 +183,52 @@ def ranked(opened: Opened, rows: list[Row], shown: list[Row], name: str) -> None
         st.html(f'<div class="ce-keys">{keys}<span>J next, K previous</span></div>')
 
 
-def not_offered(context: Context, named: str) -> None:
-    """Say why a record that is no candidate was not offered, by the store, which can be opened here."""
+def not_offered(context: Context, label: str, named: str) -> list[KnownItem]:
+    """Draw the way to ask the store, which can be opened here; return what it holds that was not offered."""
     if not collections.place_of_store():
         collections.where_field(
             "Is it no candidate? Open its store to hear why: a folder or a server", "store-here"
         )
-        return
+        return []
+    found: list[KnownItem] = []
     with cards.guard("Open the store again on the Collections page."):
         request, names = collections.within_scope(context.request), collections.asked_of(context)
         key = (collections.place_of_store(), repr(request), named)
-        if st.button(f"Ask the store why “{plain(one_line(named, 40))}” is no candidate", key="ask-store"):
-            with st.spinner("Asking the store…"):
-                st.session_state["why-not"] = (
-                    key,
-                    why_not_offered(collections.engine_of(names), request, named),
-                )
+        if st.button(label, key="ask-store"):
+            with st.spinner("Asking the store…", show_time=True):
+                told = why_not_offered(collections.engine_of(names), request, named)
+                st.session_state["why-not"] = (key, told)
         asked, told = st.session_state.get("why-not", (None, ()))
-        if asked != key:
-            return
         found = [item for item in told if not item.is_offered]
-        if not found:
+        if asked == key and not found:
             st.text(
                 "All that is called so was offered, and stands among the candidates."
                 if told
-                else "The store holds nothing of that id, place, title or exact text in this scope."
+                else "The store holds nothing of that id, place, title or words in this scope."
             )
-        for item in found[:MOST_TOLD]:
-            st.html(f'<div class="ce-panel ce-why">{escape(item.sentence)}</div>')
-            name = option_of(item.key)
-            # It brings the record among the candidates, where its fate is told in full.
-            if item.rank and st.button(f"Ask again with limit {item.rank:,}", key=f"ask-limit-{name}"):
-                again = dataclasses.replace(request, limit=item.rank)
-                collections.ask_store(names, again, {}, candidate=name)
+        return found if asked == key else []
+    return found
+
+
+def store_told(context: Context, found: Sequence[KnownItem]) -> None:
+    """Draw what the store says of the first that were not offered, each with what lets it in."""
+    for item in found[:MOST_TOLD]:
+        st.html(f'<div class="ce-panel ce-why">{escape(item.sentence)}</div>')
+        if item.rank is None:
+            continue
+        # It brings the record among the candidates, where its fate is told in full.
+        asked = dataclasses.replace(context.request, limit=item.rank)
+        ways = {f"Ask again with limit {item.rank:,}{'' if item.changes else ', still out'}": asked}
+        if item.budget is not None:
+            ways = {
+                f"Ask again with limit {item.rank:,} (offered, no room)": asked,
+                f"and budget {item.budget:,}": dataclasses.replace(asked, budget=item.budget),
+            }
+        name = option_of(item.key)
+        with st.container(horizontal=True), cards.guard("Open the store again on the Collections page."):
+            for label, request in ways.items():
+                if st.button(label, key=f"{label}-{name}"):
+                    collections.ask_store(collections.asked_of(context), request, {}, candidate=name)
 
 
 def candidate(opened: Opened, row: Row) -> None:
@@ -211,25 +239,24 @@ def candidate(opened: Opened, row: Row) -> None:
         f'<div class="ce-panel"><p>{known}</p><p class="ce-where">{record_html(row)}</p>'
         f'<p class="ce-reason">{escape(sentence(row.sentence))}</p></div>'
     )
+    whole = state.wholes_of(opened).get(row.key)
+    if whole and row.verdict is Verdict.DROPPED:
+        st.caption(f"That is a part of it with its marker and place: the whole text has {whole:,} tokens.")
+    if told := out_of_turn(context, state.rows_of(opened), row):
+        st.caption(told)
     changes = st.container()
     repeats = context.final_decisions()[row.key].repeats
     if repeats is not None:
         st.caption(how_joined(context, row.key))
         pair(opened, repeats, row.key)
         others = option_of(repeats)
-        st.button("Go to what it repeats", on_click=look_at, args=(others,), key=f"winner-{others}")
+        st.button("Go to winner", on_click=look_at, args=(others,), key=f"winner-{others}")
     # As high as the screen has room for: a whole one has its score below, a duplicate its pair above.
     is_cut = row.verdict is Verdict.KEPT and row.reason is not Reason.WHOLE
     text(context, row, "ce-low" if repeats is not None else "ce-high" if is_cut else "ce-tall")
-    if lines := score_tree(row):
-        cells = "".join(
-            f'<tr><td style="padding-left:{16 * depth}px">{"└ " if depth else ""}{escape(name)}</td>'
-            f"<td>{escape(told)}</td></tr>"
-            for depth, name, told in lines
-        )
-        is_open = row.reason is Reason.WHOLE
-        with st.expander(f"Score {row.score or 0:.3f}", expanded=is_open):
-            st.html(f'<table class="ce-tree">{cells}</table>')
+    if row.contributions or row.signals:
+        with st.expander(f"Score {row.score or 0:.3f}", expanded=row.reason is Reason.WHOLE):
+            st.html(score_html(row))
     # Told when it is wanted: the ranking is worked out for it, which each step of J and K would wait for.
     box = st.expander("All its decisions", key="decisions", on_change="rerun")
     if box.open:
@@ -249,6 +276,20 @@ def candidate(opened: Opened, row: Row) -> None:
                 wanted(opened, row)
 
 
+def score_html(row: Row) -> str:
+    """Return what a score is made of as a table: each value with a bar of 0–1, and its share of the score."""
+    head = "".join(f"<th>{name}</th>" for name in ("signal", "0–1", "", "weight", "adds", "of the score"))
+    lines = ""
+    for part in score_tree(row):
+        depth, branch = (16 * part.depth, "└ ") if part.depth else (0, "")
+        bar = "" if part.value is None else f'<meter value="{part.value:.3f}"></meter>'
+        weight, share = (f"{part.weight:.2f}", wording.share(part.share)) if part.weight else ("", "")
+        cells = (bar, wording.ratio(part.value), weight, wording.ratio(part.adds) if share else "", share)
+        lines += f'<tr><td style="padding-left:{depth}px">{branch}{escape(part.name)}</td>'
+        lines += "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+    return f'<table class="ce-tree"><tr>{head}</tr>{lines}</table>'
+
+
 def candidate_of(context: Context, key: Key) -> Candidate:
     """Return the candidate of a key; one that fell before ranking has its key alone."""
     found = next((c for c in context.candidates if c.key == key), None)
@@ -265,12 +306,12 @@ def record_html(row: Row) -> str:
 def pair(opened: Opened, winner: Key, duplicate: Key) -> None:
     """Draw a duplicate beside what it repeats: only what differs, with the words around it."""
     context = opened.context
-    alone: list[Row] = []
-    if not state.unreplayable(opened):
-        alone = state.replayed(opened, {"dedupe_threshold": None, "dedupe_rules": ()})[1]
-    places = {row.key: f" · rank {row.place} were it no duplicate" for row in alone if row.place}
-    places |= {row.key: f" · rank {row.place}" for row in state.rows_of(opened) if row.place}
-    names = {row.key: f"{row.label}{places.get(row.key, '')}" for row in state.rows_of(opened)}
+    copies, names = state.places_with_copies(opened), {}
+    for row in state.rows_of(opened):
+        rank = f" · rank {row.place}" if row.place else ""
+        if copies.get(row.key, row.place) != row.place:
+            rank += f" · rank {copies[row.key]} with copies counted"
+        names[row.key] = f"{row.label}{rank}"
     texts = [candidate_of(context, key).text for key in (winner, duplicate)]
     is_in = any(passage.key == winner for passage in context.passages)
     sides = "".join(
@@ -308,10 +349,16 @@ def text(context: Context, row: Row, tall: str) -> None:
 
 def wanted(opened: Opened, row: Row) -> None:
     """Draw what would admit a candidate that was left out, each change proved by a replay."""
-    key, names = ("whatif", opened.name, row.key), {one.key: one.label for one in state.rows_of(opened)}
+    context, names = opened.context, {one.key: one.label for one in state.rows_of(opened)}
+    patience = f"seconds-{opened.name}-{option_of(row.key)}"
+    seconds = st.session_state.get(patience, SECONDS)
     with cards.guard("Try the Tune page."):
-        with st.spinner("Replaying under other settings…"):
-            changes = state.remember(key, lambda: what_would_it_take(opened.context, row.key, seconds=3))
+        with st.spinner("Replaying under other settings…", show_time=True):
+            changes = state.remember(
+                ("whatif", opened.name, row.key, seconds),
+                lambda: what_would_it_take(context, row.key, seconds=seconds),
+            )
+            in_order(opened, row)
         for number, change in enumerate(changes[:MOST_CHANGES]):
             told, button = st.columns([76, 24], vertical_alignment="center", gap="small")
             smallest = " (a smaller one may do)" if change.setting == "budget" else ""
@@ -319,13 +366,14 @@ def wanted(opened: Opened, row: Row) -> None:
             # Who leaves is told below, by name once.
             setting = change.sentence.partition("; ")[0] if change.leaves else change.sentence
             moves = f"+{1 + len(change.enters)}" + (f" −{len(change.leaves)}" if change.leaves else "")
-            others = {"Enter too": change.enters, "Leave": change.leaves}
+            recut = diff(context, change.context).recut
+            others = {"Enter too": change.enters, "Leave": change.leaves, "Cut anew": recut}
             told.html(
                 f'<div class="ce-panel ce-change" title="{escape(told_keys(others, names, most=MOST_TOLD))}">'
-                f"<p><strong>{escape(setting)}</strong>{smallest} · {moves}<br>"
-                f"{escape(told_keys(others, names, most=1))}</p></div>"
+                f"<p><strong>{escape(setting)}</strong>{smallest}: {escape(stands_as(opened, change, row))}"
+                f" · {moves}<br>{escape(told_keys(others, names, most=1))}</p></div>"
             )
-            can = can_turn_to(opened.context, change.settings)
+            can = can_turn_to(context, change.settings)
             if button.button(
                 "Try in Tune", key=f"take-{number}-{change.setting}", type="tertiary", disabled=not can,
                 help=None if can else f"Tune has no knob for {change.setting}; set it in your application.",
@@ -333,14 +381,41 @@ def wanted(opened: Opened, row: Row) -> None:
                 open_with(opened, change.settings)
         more = len(changes) - MOST_CHANGES
         last = f"And {more} other single changes. " if more > 0 else ""
-        if not changes:
+        if changes.untried:
+            last += f"Not tried to the end: {', '.join(changes.untried)}."
+        elif not changes:
             last = "No single change of a setting was found to admit it. "
             if row.details.get("duplicate_of"):
                 last += "It repeats what fell too: see what would admit that. "
-        if changes.untried:
-            last += f"Time did not suffice to try all of: {', '.join(changes.untried)}."
-        if last:
-            st.caption(last)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            if last:
+                st.caption(last)
+            if changes.untried or any(one.setting == "budget" and not one.is_smallest for one in changes):
+                st.button(
+                    "Search on", key="search-on", type="tertiary", on_click=st.session_state.update,
+                    args=({patience: LONGER * seconds},), help=f"For {LONGER * seconds:,} seconds.",
+                )  # fmt: skip
+
+
+def stands_as(opened: Opened, change: Change, row: Row) -> str:
+    """Return in words how much of a candidate stands under a change, of how much."""
+    told = Names(opened.context).sentence(change.context.final_decisions()[row.key])
+    passage = next(passage for passage in change.context.passages if passage.key == row.key)
+    counted = cut_tokens(change.context, passage) if passage.is_truncated else None
+    return f"{told} of {counted[1]:,}" if counted else told
+
+
+def in_order(opened: Opened, row: Row) -> None:
+    """Say what becomes of a candidate that others overtook when all are packed in the ranking's order."""
+    is_in_order = opened.context.settings.get("selection") == IN_ORDER["selection"]
+    if is_in_order or not out_of_turn(opened.context, state.rows_of(opened), row):
+        return
+    _, rows = state.replayed(opened, IN_ORDER)
+    again = next(one for one in rows if one.key == row.key)
+    told, button = st.columns([76, 24], vertical_alignment="center", gap="small")
+    told.caption(f"Packed by rank, not by worth (selection: score, a replay): {again.sentence}.")
+    if button.button("Try in Tune", key="take-in-order", type="tertiary"):
+        open_with(opened, IN_ORDER)
 
 
 def budget(opened: Opened, rows: list[Row]) -> None:
@@ -353,38 +428,36 @@ def budget(opened: Opened, rows: list[Row]) -> None:
     st.caption(told)
     st.html(group_bars(context, rows))
     st.caption(fates_told(context))
-    misses = near_misses(rows)
-    # What took room, and what nearly had it.
-    shown = [row for row in rows if row.verdict is Verdict.KEPT or row in misses]
+    # In turn: what took room, and what lacked it.
+    shown = [row for row in rows if row.verdict is Verdict.KEPT or fell_for(row) in ROOM]
+    lacking = [row for row in shown if row.verdict is Verdict.DROPPED][:MOST_ADMITTED]
+    told = f"Find the budgets that admit the first {len(lacking)}"
+    if lacking and st.button(told, key="find-budgets", type="tertiary"):
+        with st.spinner("Replaying under other budgets…", show_time=True):
+            st.session_state[f"admits-{opened.name}"] = {row.key: admits(context, row) for row in lacking}
     if shown:
+        terms, wholes = query_terms(context.request.query), state.wholes_of(opened)
+        table = ranked_rows(
+            context, shown, {}, terms, wholes=wholes, admits=st.session_state.get(f"admits-{opened.name}")
+        )
         grid.draw(
             "room",
-            ranked_columns(1),
-            ranked_rows(context, shown, {}, query_terms(context.request.query)),
-            label="What took room, and what lacked it. A row leads to it.",
+            [*ranked_columns(1), *ROOM_COLUMNS],
+            table,
+            label="What took room, and what lacked it, turn by turn. A row leads to it.",
             on_choose=look_at,
             opens=True,
         )
 
 
-def duplicates(opened: Opened) -> None:
-    """Draw what repeats another beside what stands for it: only what differs, and how alike they are."""
-    context = opened.context
-    pairs = duplicate_pairs(context)
-    if not pairs:
-        st.text("No candidate repeats another.")
-        return
-    st.caption("What repeats another beside what stands for it. Only what differs is shown.")
-    kept = {passage.key for passage in context.passages}
-    for winner, key in pairs[:MOST_PAIRS]:
-        fate = "in the context" if winner in kept else "ranked better, but left out too"
-        name = option_of(key)
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.text(" · ".join(filter(None, (fate, how_joined(context, key)))))
-            st.button("Why?", key=f"repeats-{name}", on_click=look_at, args=(name,), type="tertiary")
-        pair(opened, winner, key)
-    if len(pairs) > MOST_PAIRS:
-        st.caption(f"{MOST_PAIRS} of {len(pairs)}; the others: choose a duplicate among the candidates.")
+def admits(context: Context, row: Row) -> str:
+    """Return the least budget that was found to admit a candidate, and how many enter and leave then."""
+    change = budget_that_admits(context, row.key)
+    if change is None:
+        return "none found"
+    return f"{change.after:,} · +{1 + len(change.enters)}" + (
+        f" −{len(change.leaves)}" if change.leaves else ""
+    )
 
 
 def final_text(opened: Opened) -> None:
@@ -430,18 +503,18 @@ def look_at(name: str) -> None:
 def export(opened: Opened, rows: list[Row], shown: str, find: str) -> None:
     """Draw what can be taken away."""
     context = opened.context
-    query = context.request.query
+    named = partial(file_name, context.request.query, opened.name)
     narrowed_to = rows_like(rows, shown, find)
     st.text("The whole trace, its table, or an account to paste into an issue.")
     with st.container(horizontal=True):
         table = exports.as_csv(exports.rows_for_export(rows))
-        cards.download("Candidates as CSV", table, file_name(query, "candidates.csv"), "text/csv")
+        cards.download("Candidates as CSV", table, named("candidates.csv"), "text/csv")
         if len(narrowed_to) < len(rows):
             table = exports.as_csv(exports.rows_for_export(narrowed_to))
             told = f"The {len(narrowed_to)} shown as CSV"
-            cards.download(told, table, file_name(query, "shown.csv"), "text/csv")
+            cards.download(told, table, named("shown.csv"), "text/csv")
         trace = json.dumps(context.to_dict(), ensure_ascii=False).encode()
-        cards.download("Trace as JSON", trace, file_name(query, "trace.json"), "application/json")
+        cards.download("Trace as JSON", trace, named("trace.json"), "application/json")
         account = exports.as_markdown(context).encode()
-        cards.download("Account as Markdown", account, file_name(query, "context.md"), "text/markdown")
-        cards.download("Text alone", context.text.encode(), file_name(query, "context.txt"))
+        cards.download("Account as Markdown", account, named("context.md"), "text/markdown")
+        cards.download("Text alone", context.text.encode(), named("context.txt"))

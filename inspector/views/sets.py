@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from inspector import cards, grading, opening, state, wording
-from inspector.state import Opened
-from inspector.views.tune import open_with
 from langchain_context_engine import ConfigError, Context
 from langchain_context_engine.evaluation.metrics import mean
 from langchain_context_engine.evaluation.quality import Grades, Tried, try_settings
-
-if TYPE_CHECKING:
-    from langchain_context_engine.evaluation.tune import Tuning
+from langchain_context_engine.evaluation.tune import MIN_QUERIES
 
 ALL = "all judged questions"
 RECORDED = "recorded"
@@ -112,25 +108,29 @@ def each(
     questions: Mapping[str, str],
     grades: Mapping[str, Grades],
 ) -> None:
-    """Draw one row a question, the worst first; choosing one opens it to be graded; and what they suggest."""
+    """Draw one row a question, the worst first; choosing one opens it to be graded."""
     was = {one.query: one.quality for one in before}
     judged = [(one.query, was[one.query], one.quality) for one in after if grades.get(one.query)]
     if not judged:
-        st.caption("None of its questions is judged yet, so recall and nDCG are not known.")
+        st.caption("None of its questions is judged yet, so evidence and nDCG are not known.")
         return
     is_tried = chosen != RECORDED
     told = (
         f"{grading.tally(judged)}; the worse ones first, then by nDCG@10." if is_tried else "The worst first."
     )
-    st.caption(f"{told} Choose a question to see and grade its candidates. {grading.agreement_told()}")
+    st.caption(
+        f"{told} Choose a question to see and grade its candidates, of the answer named. {len(judged)} of "
+        f"{len(before)} are judged; from {MIN_QUERIES} on the command “tune” learns weights of them. "
+        f"{grading.agreement_told()}"
+    )
     frame = pd.DataFrame(grading.quality_rows(judged))
+    frame["answer"] = [questions[query][:8] for query in frame["question"]]
     shown = frame if is_tried else frame.drop(columns=["change", "verdict"])
     cells = st.dataframe(
         shown, hide_index=True, key="judged", on_select="rerun", selection_mode="single-cell"
     ).selection.cells
     if cells:
         state.open_page(questions[frame["question"].iloc[cells[0][0]]], "judge")
-    suggestion({query: questions[query] for query, _, _ in judged}, grades)
 
 
 def tried(
@@ -141,59 +141,14 @@ def tried(
     return state.remember(key, lambda: try_settings(contexts, grades, changed))
 
 
-def suggestion(traces: Mapping[str, str], judgments: Mapping[str, Grades]) -> None:
-    """Draw the weights that the judged questions suggest, once they are asked for."""
-    from langchain_context_engine.evaluation.tune import MIN_QUERIES, tune
-
-    st.subheader("Suggest weights")
-    st.caption(
-        f"Learned from your judgments and tried on questions held out. It takes {MIN_QUERIES} judged "
-        "questions: fewer mislead."
-    )
-    # A suggestion is of these judgments; after another grade it is gone.
-    key = {query: dict(grades) for query, grades in judgments.items()}
-    with cards.guard("Judge on, and ask again."):
-        if st.button("Suggest weights", key="suggest"):
-            contexts = [state.open_named(name) for name in traces.values()]
-            with st.spinner("Learning on some questions, trying on the others…"):
-                st.session_state["suggested"] = (key, tune(contexts, judgments))
-        of, learned = st.session_state.get("suggested", (None, None))
-        if learned is not None and of == key:
-            suggested(learned, next(iter(traces.values())))
-
-
-def suggested(learned: Tuning, trace: str) -> None:
-    """Draw a suggestion: the verdict, before and after, and the way to take it where it is worth it."""
-    st.badge(
-        "worth it" if learned.is_worth_it else "keep the present weights",
-        color="green" if learned.is_worth_it else "gray",
-    )
-    st.text(wording.sentence(learned.reason))
-    if learned.gain is None:
-        return
-    gain = learned.gain
-    st.text(
-        f"{learned.metric} {learned.before:.3f} with the present weights, {learned.after:.3f} with these: a "
-        f"gain of {gain.difference:+.3f} (99 % interval {gain.low:+.3f} to {gain.high:+.3f})."
-    )
-    now = learned.present or {"relevance": 1.0}
-    names = sorted({*now, *learned.learned}, key=lambda name: (-learned.learned.get(name, 0.0), name))
-    cards.table(
-        [{"signal": n, "now": now.get(n, 0.0), "learned": learned.learned.get(n, 0.0)} for n in names]
-    )
-    if learned.is_worth_it and st.button("Take these weights to Tune", key="take"):
-        open_with(Opened(trace, state.open_named(trace)), {"weights": learned.learned})
-
-
 def _row(label: str, before: list[Tried], after: list[Tried]) -> dict[str, Any]:
     was = {one.query: one.quality for one in before}
     became = Counter(grading.verdict_of(was[one.query], one.quality) for one in after if one.query in was)
     return {
         "try": label,
-        "recall": wording.share(mean(one.quality.recall for one in after)),
+        "evidence": wording.share(mean(one.quality.recall for one in after)),
         "nDCG@10": wording.ratio(mean(one.quality.ndcg for one in after)),
         "tokens": wording.number(mean(float(one.tokens) for one in after)),
-        "ms": wording.number(mean(one.milliseconds for one in after)),
         "shared": wording.share(mean(one.shared for one in after)),
         "gained": became["better"],
         "lost": became["regression"],

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from datetime import UTC, date, datetime, time, tzinfo
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import Any
 from urllib.parse import unquote
 
 import streamlit as st
@@ -15,7 +14,7 @@ import streamlit as st
 from inspector import cards, exports, grid, opening, state, wording
 from inspector.state import one_of, whether
 from inspector.wording import WITHOUT_WORDS, one_line
-from langchain_context_engine import ConfigError, Context, Journal
+from langchain_context_engine import Journal
 from langchain_context_engine.journal import TraceRow
 from langchain_context_engine.journal.traces import folded
 
@@ -46,7 +45,6 @@ COLUMNS: Sequence[grid.Column] = (
     {"name": "cut", "label": "Cut", "kind": "number", "width": 48, "sorts": True},
     {"name": "duplicates", "label": "Duplicates", "kind": "number", "width": 90, "sorts": True},
     {"name": "tokens", "label": "Tokens", "kind": "number", "width": 74, "sorts": True},
-    {"name": "used", "label": "Budget used", "kind": "share", "width": 112, "sorts": True},
     {"name": "milliseconds", "label": "ms", "kind": "number", "width": 60, "sorts": True},
     {"name": "warnings", "label": "Warnings", "kind": "number", "width": 84, "sorts": True},
     {"name": "note", "label": "Note", "width": 170},
@@ -57,11 +55,14 @@ MOST_COMPARED = 6
 MOST_ORDERED = 10_000
 """Found answers up to which questions that have all words come first: so many are read in 0.15 s."""
 
-MOST_READ = 200
-"""Answers that are read whole for a phrase or an id: they take a second, once."""
+SHORT_ID = 8
+"""Characters of an id that are shown where it is one of several, and from which on its beginning finds it."""
 
+SEARCHED = (
+    "Searched: questions, notes, warnings, sources, model answers, the passages that are in a context, "
+    "and of every candidate its id and place."
+)
 _ELSEWHERE = "text, id or place"
-_PHRASE = re.compile(r"[\"“”„«»]([^\"“”„«»]+)[\"“”„«»]")
 _QUOTES = re.compile(r"[\"“”„«»]")
 
 
@@ -103,12 +104,14 @@ def look_again() -> None:
 
 def recorded() -> None:
     """Draw the filters and the table of a journal."""
+    if st.session_state.pop("shows-new", False):
+        show_new()
     state.search_field(
-        "q", "Search", "Words or a “phrase” of the question, a passage or a note; an id, a source",
+        "q", "Search", "Words of the question, a passage or a note; an id or its beginning, a source",
         on_change=first_page, label_visibility="collapsed",
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        one_of("only", list(KINDS), "Only", on_change=first_page)
+        one_of("only", list(KINDS), "Only", on_change=first_page, format_func=told_kind)
         for key, label in zip(DAYS, ("From", "To"), strict=True):
             st.date_input(
                 label,
@@ -116,7 +119,7 @@ def recorded() -> None:
                 key=key,
                 format="YYYY-MM-DD",
                 on_change=first_page,
-                width=150,
+                width=132,
                 **state.BOUND,
             )
         views()
@@ -125,6 +128,15 @@ def recorded() -> None:
         )
     st.session_state.setdefault("live-since", datetime.now(tz=UTC))
     cards.part(listing, is_live)
+
+
+def told_kind(kind: str) -> str:
+    """Return what a kind of answers is called: of the slow ones from how many milliseconds on."""
+    if kind != "Slow":
+        return kind
+    with opening.journal_of(state.settings()) as journal:
+        longest = journal.traces(1, journal.count() // 20, sort="milliseconds") if journal is not None else []
+    return f"Slow, from {longest[0].milliseconds:,.0f} ms" if longest else kind
 
 
 def views() -> None:
@@ -137,9 +149,9 @@ def views() -> None:
         """Show a saved view; what no view is called yet becomes the name of this one."""
         name = session["view"]
         if name in kept:
-            days = {key: date.fromisoformat(kept[name][key]) if key in kept[name] else None for key in DAYS}
-            session.update({"q": "", "only": "All", "sorted": SORTS[0], **kept[name], **days})
-            first_page()
+            show_new()
+            days = {key: date.fromisoformat(kept[name][key]) for key in DAYS if key in kept[name]}
+            session.update({**kept[name], **days, "view": name})
         elif name:
             keep(name, {key: str(session[key]) for key in FILTERS if session.get(key)})
 
@@ -150,7 +162,7 @@ def views() -> None:
             session["view"] = name if filters else None
 
     chosen = st.selectbox(
-        "Saved views", list(kept), index=None, key="view", on_change=take, accept_new_options=True, width=210,
+        "Saved views", list(kept), index=None, key="view", on_change=take, accept_new_options=True, width=200,
         placeholder="choose, or name this",
     )  # fmt: skip
     if chosen in kept:
@@ -185,116 +197,60 @@ def listing(is_live: bool) -> None:
         if journal is None:
             st.text(f"The journal {state.settings().journal} is not there any more.")
             return
-        search, total = searched(journal, conditions(sort)), journal.count()
-        found = search.count(journal)
+        asked, total = searched(journal, conditions(sort)), journal.count()
+        found = count(journal, asked)
         pages = max(1, -(-found // PAGE_SIZE))
         # Drawn below the table that it turns the pages of.
         place, below = st.container(), st.container()
         page = below.pagination(pages, key="page", **state.BOUND) if pages > 1 else 1
-        traces = search.page(journal, PAGE_SIZE, (page - 1) * PAGE_SIZE)
+        traces = rows_found(journal, asked, found, (page - 1) * PAGE_SIZE, PAGE_SIZE)
+        since = st.session_state["live-since"]
+        shown = sum(trace.time > since for trace in traces)
+        unseen = journal.count(since=since + timedelta(microseconds=1)) - shown if is_live else 0
     with place:
-        head(found, total, search)
-        if search.unread:
-            were = "was" if search.unread == 1 else "were"
-            told = f"{wording.counted(search.unread, 'other')} with these words {were} not read for it"
-            st.caption(f"A phrase or an id was looked for in {wording.counted(MOST_READ, 'answer')}: {told}.")
+        head(found, total, asked, unseen)
         if traces or is_live:
-            words = folded(search.asked["search"]).split()
+            words = folded(asked["search"] or st.session_state["q"] or "").split()
             table(traces, sort, words, is_live=is_live, has_pages=pages > 1)
         if not traces:
-            st.text("No recorded question is like that. Clear the search, the days or the filter.")
+            st.text(f"No recorded question is like that. {SEARCHED}")
+            if st.button("Clear the search, the days and the filter", key="clear"):
+                clear()
 
 
-class Search(NamedTuple):
-    """What was found: rows, or where nothing is searched or very much is found, what the journal is asked."""
-
-    asked: Mapping[str, Any]
-    rows: list[TraceRow] | None = None
-    unread: int = 0
-
-    def count(self, journal: Journal) -> int:
-        """Return how many were found."""
-        asked = {name: value for name, value in self.asked.items() if name not in {"sort", "ascending"}}
-        return journal.count(**asked) if self.rows is None else len(self.rows)
-
-    def page(self, journal: Journal, limit: int, offset: int) -> list[TraceRow]:
-        """Return some of them."""
-        found = self.rows
-        return (
-            journal.traces(limit, offset, **self.asked) if found is None else found[offset : offset + limit]
-        )
-
-
-def searched(journal: Journal, asked: Mapping[str, Any]) -> Search:
-    """Search the journal for words, phrases in quotes, an answer's id, or a candidate's `source/id`."""
-    search, rest = asked["search"].strip(), {name: one for name, one in asked.items() if name != "search"}
-    if not search:
-        return Search(asked)
-    if opening.is_trace_name(search) and (own := journal.traces(1, **rest, id=search)):
-        return Search(asked, own)
-    words = {**rest, "search": _QUOTES.sub(" ", search)}
-    if phrases := tuple(" ".join(folded(one).split()) for one in _PHRASE.findall(search)):
-        rows = journal.traces(MOST_ORDERED, **words)
-        return _read(journal, words, rows, phrases)
-    if Search(words).count(journal) > MOST_ORDERED:
-        return Search(words)
-    rows = journal.traces(MOST_ORDERED, **words)
-    if not rows and "/" in search:
+def searched(journal: Journal, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the journal is asked for: words, the beginning of an id, or a candidate's `source/id`."""
+    words = {**asked, "search": _QUOTES.sub(" ", asked["search"]).strip()}
+    search = words["search"]
+    if len(search) >= SHORT_ID and opening.is_trace_name(search):
+        own = {**asked, "search": "", "id_prefix": search}
+        if count(journal, own):
+            return own
+    if "/" in search and not count(journal, words):
         source, _, name = search.partition("/")
         words["search"] = f"{unquote(source)} {name}"
-        return _read(journal, words, journal.traces(MOST_ORDERED, **words), (), (unquote(source), name))
-    return Search(words, _questions_first(rows, words))
+    return words
 
 
-def _read(
-    journal: Journal,
-    asked: Mapping[str, Any],
-    rows: Sequence[TraceRow],
-    phrases: tuple[str, ...],
-    key: tuple[str, str] | None = None,
-) -> Search:
-    """Return the rows with every phrase, in the question, the note or the whole answer, or the candidate."""
-    # What is found in an answer once stays: it does not change.
-    known: dict[str, bool] = state.remember(("read", phrases, key), dict)
-    found, unread, read = [], Search(asked).count(journal) - len(rows), 0
-    for row in rows:
-        told = " ".join(folded(f"{row.query}\n{row.note}").split())
-        is_found = key is None and all(phrase in told for phrase in phrases)
-        if not is_found and read >= MOST_READ:
-            unread += 1
-            continue
-        read += not is_found
-        if not is_found and row.id not in known:
-            # One that is damaged costs itself.
-            with suppress(ConfigError):
-                context = journal.trace(row.id)
-                texts = [*_texts(context), *(answer.text for answer in journal.answers(row.id))]
-                whole = [" ".join(folded(text).split()) for text in texts]
-                has_key = key is None or any(one.key == key for one in context.candidates)
-                known[row.id] = has_key and all(any(p in text for text in whole) for p in phrases)
-        if is_found or known.get(row.id):
-            found.append(row)
-    return Search(asked, _questions_first(found, asked), unread)
+def count(journal: Journal, asked: Mapping[str, Any]) -> int:
+    """Return how many answers are found."""
+    return journal.count(**{name: one for name, one in asked.items() if name not in {"sort", "ascending"}})
 
 
-def _texts(context: Context) -> Iterator[str]:
-    """Yield the texts in which a phrase is found, those of an answer's parts too."""
-    yield from (context.request.query, *context.warnings, *(passage.text for passage in context.passages))
-    for part in context.parts:
-        if part.context is not None:
-            yield from _texts(part.context)
-
-
-def _questions_first(rows: list[TraceRow], asked: Mapping[str, Any]) -> list[TraceRow]:
-    """Return rows with those first whose question has all words, unless they are sorted otherwise."""
+def rows_found(
+    journal: Journal, asked: Mapping[str, Any], found: int, offset: int, limit: int
+) -> list[TraceRow]:
+    """Return some of those found, first those whose question has all words, unless they are sorted."""
     words = folded(asked["search"]).split()
-    is_sorted = (asked["sort"], asked["ascending"]) != ("time", False)
-    return rows if is_sorted else sorted(rows, key=lambda row: found_in(row, words) != "question")
+    if not words or found > MOST_ORDERED or (asked["sort"], asked["ascending"]) != ("time", False):
+        return journal.traces(limit, offset, **asked)
+    rows = journal.traces(MOST_ORDERED, **asked)
+    return sorted(rows, key=lambda row: found_in(row, words) != "question")[offset : offset + limit]
 
 
 def found_in(row: TraceRow, words: Sequence[str]) -> str:
     """Return in which fields of a row searched words are; what is in none is in a text, a place or an id."""
-    if words == [row.id]:
+    if len(words) == 1 and len(words[0]) >= SHORT_ID and row.id.startswith(words[0]):
         return "id"
     fields = {
         "question": folded(row.query),
@@ -305,11 +261,29 @@ def found_in(row: TraceRow, words: Sequence[str]) -> str:
     return ", ".join(dict.fromkeys(own))
 
 
-def head(found: int, total: int, search: Search) -> None:
-    """Draw how many there are, what can be done with the ticked ones, and how those found are taken away."""
+def show_new() -> None:
+    """Show the newest of all, whatever the list was narrowed to or sorted by."""
+    st.session_state.update({"q": "", "only": "All", "sorted": SORTS[0], "view": None, **dict.fromkeys(DAYS)})
+    first_page()
+
+
+def clear() -> None:
+    """Show all: what the list is narrowed by stands outside of what is drawn by itself."""
+    st.session_state["shows-new"] = True
+    st.rerun()
+
+
+def head(found: int, total: int, asked: Mapping[str, Any], unseen: int) -> None:
+    """Draw how many there are, what can be done with the ticked ones, and how those found are taken away.
+
+    So many new ones stand on another page of the list, or are not what it is narrowed to.
+    """
     ticked: list[str] = st.session_state.get("ticked", [])
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f"{found:,} of {total:,} questions. Choose one to see why: by a click, or J, K and Enter.")
+        told = " Choose one to see why: by a click, or J, K and Enter." if found else ""
+        st.caption(f"{found:,} of {total:,} questions.{told}")
+        if unseen > 0 and st.button(wording.counted(unseen, "new answer"), key="show-new", type="primary"):
+            clear()
         if len(ticked) > 1:
             if st.button(f"Compare the {len(ticked)} ticked", type="primary", key="compare-ticked"):
                 compared = opening.oldest_first(ticked[:MOST_COMPARED], state.settings())
@@ -321,13 +295,16 @@ def head(found: int, total: int, search: Search) -> None:
         box = st.popover("Save", key="save-list", on_change="rerun")
         if box.open:
             with box:
-                cards.download(f"All {found:,} as CSV", saved(search, found), "questions.csv", "text/csv")
+                name = "-".join(
+                    ["questions", *re.findall(r"\w+", f"{st.session_state['only']} {asked['search']}")]
+                )
+                cards.download(f"All {found:,} as CSV", saved(asked, found), f"{name[:80]}.csv", "text/csv")
 
 
-def saved(search: Search, found: int) -> bytes:
+def saved(asked: Mapping[str, Any], found: int) -> bytes:
     """Return everything that was found as CSV, notes and tags too."""
     with opening.journal_of(state.settings()) as journal:
-        rows = search.page(journal, found, 0) if journal is not None else []
+        rows = rows_found(journal, asked, found, 0, found) if journal is not None else []
     return exports.as_csv([dataclasses.asdict(row) for row in rows])
 
 
@@ -345,7 +322,7 @@ def table(traces: list[TraceRow], sort: str, words: Sequence[str], *, is_live: b
     since = st.session_state["live-since"] if is_live else None
     grid.draw(
         "traces",
-        COLUMNS,
+        COLUMNS if traces else (),
         trace_rows(traces, cards.zone(), since, words),
         label="The recorded questions. J and K walk, a click or Enter opens one.",
         walks=True,
@@ -376,7 +353,6 @@ def trace_rows(
     """
     rows: list[grid.GridRow] = []
     for trace in traces:
-        share = wording.used(trace.tokens, trace.budget)
         question = one_line(trace.query) or WITHOUT_WORDS
         is_new = since is not None and trace.time > since
         cells = {
@@ -389,7 +365,6 @@ def trace_rows(
             "cut": wording.number(trace.cut) if trace.cut else "",
             "duplicates": wording.number(trace.duplicates) if trace.duplicates else "",
             "tokens": wording.number(trace.tokens),
-            "used": None if share is None else (min(1.0, share), wording.share(share)),
             "milliseconds": wording.number(trace.milliseconds),
             "warnings": wording.number(trace.warnings) if trace.warnings else "",
             "note": wording.noted(trace.tags, trace.note),

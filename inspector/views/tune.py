@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
-from html import escape
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
-from inspector import cards, exports, grading, grid, marking, state, wording
+from inspector import cards, grading, state, wording
 from inspector import knobs as tuning
-from inspector.budget_usage import budget_bar
-from inspector.candidates import fates_told
-from inspector.comparing import aligned, aligned_columns, by_key, told_moves
-from inspector.knobs import FULL, PART, SHARE, WEIGHT, Knobs
-from inspector.palette import fate_of, fell_for
-from inspector.settings_diff import as_json
+from inspector.candidates import budget_bar, fates_told
+from inspector.knobs import FULL, PART, SHARE, WEIGHT, Knobs, as_json
 from inspector.state import Opened
 from inspector.views import collections
-from inspector.wording import option_of, plain, sentence
+from inspector.views.compare import passages, save, side_by_side, told_moves
+from inspector.wording import plain
 from langchain_context_engine import Context, diff
 from langchain_context_engine.evaluation.quality import change, quality
-from langchain_context_engine.text.words import query_terms
 from langchain_context_engine.trace.explain import Row
 from langchain_context_engine.trace.replay import REQUERY_SETTINGS, Diff
 
+REST = 2.0
+"""Seconds: what is turned again before is turned on."""
+
 TOLD = "A is as recorded, B as turned."
-PAIR = 2
 VIEWS = ("Candidates", "Texts")
 LABELS = {
     "budget": "Budget, tokens",
@@ -50,8 +48,6 @@ BOUNDS: Mapping[str, tuple[float, float, float]] = {
 }  # fmt: skip
 """Of a knob that is a number, or a kind of them: least, most (0: where everything would fit), step."""
 
-TEXT_HEIGHT, LINE_HEIGHT, MOST_LINES = 96, 24, 24
-
 
 class Try(NamedTuple):
     """Settings that were tried: the knobs to turn back to, and what a replay is given."""
@@ -59,6 +55,7 @@ class Try(NamedTuple):
     number: int
     knobs: Knobs
     changed: Mapping[str, Any]
+    at: float
 
     @property
     def told(self) -> str:
@@ -78,6 +75,38 @@ def tries_of(trace: str | None) -> list[Try]:
     """Return what was tried on a trace in this session, the latest last."""
     tries: list[Try] = st.session_state.setdefault("tries", {}).setdefault(trace, [])
     return tries
+
+
+def keep_try(tries: list[Try], recorded: Knobs, knobs: Knobs, changed: Mapping[str, Any]) -> None:
+    """Keep settings that are tried; steps of one knob without a rest between, a drag, are one try."""
+    if not changed or (tries and repr(tries[-1].changed) == repr(changed)):
+        return
+    number, now = 1 + (tries[-1].number if tries else 0), time.monotonic()
+    if tries and now - tries[-1].at < REST:
+        before = tries[-2].knobs if len(tries) > 1 else recorded
+        turned = turned_of(before, tries[-1].knobs)
+        if len(turned) == 1 and turned_of(tries[-1].knobs, knobs) == turned:
+            number = tries.pop().number
+    tries.append(Try(number, knobs, changed, now))
+
+
+def turned_of(before: Knobs, after: Knobs) -> set[str]:
+    """Return the names of the knobs that are not turned alike."""
+    return {name for name in after if after[name] != before.get(name)}
+
+
+def turn_told(before: Knobs, after: Knobs) -> str:
+    """Return which knob was turned from what to what; of several how many."""
+    turned = sorted(turned_of(before, after))
+    if len(turned) != 1:
+        return f"{len(turned)} settings"
+    (name,) = turned
+    return f"{label_of(name)} {_short(before.get(name))} → {_short(after[name])}"
+
+
+def label_of(name: str) -> str:
+    """Return what a knob is called."""
+    return LABELS.get(name) or name.partition("_")[2]
 
 
 def turn_to(trace: str, knobs: Knobs) -> None:
@@ -103,7 +132,7 @@ def show() -> None:
 def bench(opened: Opened) -> None:
     """Draw the knobs and what they give; turning one draws this alone again."""
     recorded = tuning.recorded(opened.context)
-    left, right = st.columns([30, 70], gap="medium")
+    left, right = st.columns([26, 74], gap="medium")
     with left:
         keys = st.container(horizontal=True, vertical_alignment="center")
         with st.container(height=620, border=False, key="tune-knobs"):
@@ -120,8 +149,7 @@ def bench(opened: Opened) -> None:
         before, rows_before = state.replayed(opened, {})
         difference = diff(before, context)
         tries = tries_of(opened.name)
-        if changed and not (tries and repr(tries[-1].changed) == repr(changed)):
-            tries.append(Try(1 + max((one.number for one in tries), default=0), knobs, changed))
+        keep_try(tries, recorded, knobs, changed)
         with keys:
             history_keys(opened, recorded, is_turned=bool(changed))
         if before.text != opened.context.text:
@@ -140,10 +168,10 @@ def bench(opened: Opened) -> None:
                 side_by_side(sides, {"A": before, "B": context}, {"A": opened.name}, TOLD)
         if texts.open:
             with texts:
-                text_difference(difference)
+                passages(before, context, [*rows, *rows_before])
         history(opened, tries)
-        copy(changed, sides, {"A": before, "B": context})
-        collections.again(opened, changed)
+        copy(changed, sides, {"A": before, "B": context}, opened.name)
+        collections.ask_button("Ask again with these settings", opened.context, changed, key="ask-turned")
 
 
 def draw_knobs(opened: Opened, recorded: Knobs) -> None:
@@ -155,20 +183,28 @@ def draw_knobs(opened: Opened, recorded: Knobs) -> None:
     largest = tuning.largest_budget(opened.context)
 
     def knob(name: str) -> None:
-        label, value = plain(LABELS.get(name) or name.partition("_")[2]), recorded[name]
+        label, value = plain(label_of(name)), recorded[name]
         bounds = BOUNDS.get(name) or BOUNDS.get(name.partition("_")[0] + "_")
         if bounds:
             # Whatever was recorded, or is to be tried, can be shown.
             shown, (least, most, step) = (value, session.get(name, value)), bounds
             least, most = min(least, *shown), max(most or largest, *shown)
             of = type(value)
-            st.slider(label, of(least), of(most), value, step=of(step), key=name, **state.BOUND)
+            slider, field = st.columns([68, 32], vertical_alignment="bottom", gap="small")
+            slider.slider(label, of(least), of(most), value, step=of(step), key=name, **state.BOUND)
+            drawn = session[name]
+            # One of its own for each value: an earlier one that is still told would turn the slider back.
+            figure = f"figure-{name}-{drawn}"
+            field.number_input(
+                label, of(least), of(most), drawn, step=of(step), key=figure, label_visibility="collapsed",
+                on_change=type_in, args=(name, figure, drawn),
+            )  # fmt: skip
         else:
             options = tuning.choices(name, value)
             st.selectbox(label, options, options.index(value), key=name, **state.BOUND)
 
     with st.expander("Weights", expanded=True):
-        weights(opened.context, recorded, knob)
+        weights(recorded, knob)
     with st.expander("Budget and caps", expanded=True):
         for name in ("budget", "k", "item_cap", "source_cap"):
             knob(name)
@@ -184,13 +220,15 @@ def draw_knobs(opened: Opened, recorded: Knobs) -> None:
                 knob(name)
 
 
-def weights(context: Context, recorded: Knobs, knob: Callable[[str], None]) -> None:
+def type_in(name: str, figure: str, drawn: float) -> None:
+    """Turn a knob to the number that was written beside it."""
+    typed = st.session_state.get(figure, drawn)
+    if typed != drawn:
+        st.session_state[name] = typed
+
+
+def weights(recorded: Knobs, knob: Callable[[str], None]) -> None:
     """Draw one slider a signal, those without a weight folded."""
-    if context.settings.get("weights") is None:
-        st.caption(
-            "This trace has the default weights: relevance alone, and recency where the question asks "
-            "for the latest. A turned weight replaces them."
-        )
     names = [name for name in recorded if name.startswith(WEIGHT)]
     used = [name for name in names if recorded[name] > 0 or st.session_state.get(name, 0) > 0]
     # One that an address turns is known only when it is drawn.
@@ -237,88 +275,19 @@ def figures(before: tuple[Context, list[Row]], after: tuple[Context, list[Row]],
     st.html('<p class="ce-facts ce-figures">' + "".join(f"<span>{one}</span>" for one in told) + "</p>")
 
 
-def side_by_side(
-    columns: Mapping[str, list[Row]],
-    contexts: Mapping[str, Context],
-    names: Mapping[str, str],
-    told: str = "",
-) -> None:
-    """Draw every candidate with its fate in each context, and why the chosen one stands as it does.
-
-    Args:
-        columns: What a context is called → its candidates.
-        contexts: What it is called → the context.
-        names: What it is called → its trace, where the candidate is explained.
-        told: What is said beside the switch.
-    """
-    head = st.container(horizontal=True, vertical_alignment="center")
-    with head:
-        only = state.whether("onlydiff", "Only those treated differently")
-        st.caption(told)
-    table = aligned(columns, contexts, only=only)
-    if not table:
-        st.text("Every candidate is treated alike.")
-        return
-    chosen = state.picked("side", [row["id"] for row in table if "id" in row])
-    grid.draw(
-        "aligned",
-        aligned_columns(list(contexts)),
-        table,
-        label="Every candidate with its fate, place, tokens and score in each context. J and K walk.",
-        chosen=chosen,
-        on_choose=lambda option: st.session_state.update(side=option),
-        walks=True,
-        below=TEXT_HEIGHT + 24 + LINE_HEIGHT * len(contexts),
-    )
-    for name, trace in names.items():
-        if head.button(f"Explain it in {name}", key=f"explain-{name}", type="tertiary"):
-            state.open_page(trace, candidate=chosen)
-    found = next(by_name for key, by_name in by_key(columns).items() if option_of(key) == chosen)
-    lines = ""
-    for name in contexts:
-        row = found.get(name)
-        fate = cards.fate_html(fate_of(row.verdict, fell_for(row)) if row else "not offered")
-        told = escape(sentence(row.sentence if row else "no source offered it"))
-        lines += f"<p><strong>{escape(name)}</strong> {fate} <bdi>{told}</bdi></p>"
-    passages = (p for one in contexts.values() for p in one.passages)
-    stands = list(dict.fromkeys(p.text for p in passages if option_of(p.key) == chosen))
-    if len(stands) == PAIR:
-        # Cut in two ways: what differs of the two.
-        cut = "".join(f"<div>{marking.box(html)}</div>" for html in marking.sides(*stands))
-        text = f'<div class="ce-pair" style="max-height:{TEXT_HEIGHT}px">{cut}</div>'
-    else:
-        terms = query_terms(contexts["A"].request.query)
-        shown = marking.beginning(next(iter(found.values())).text, terms) or "<i>no text</i>"
-        text = marking.box(shown, height=TEXT_HEIGHT)
-    st.html(f'<div class="ce-panel ce-sides">{lines}{text}</div>')
-
-
-def save(columns: Mapping[str, list[Row]], contexts: Mapping[str, Context]) -> None:
-    """Draw the button that saves every candidate with its fate in each context."""
-    table = aligned(columns, contexts, only=False)
-    cells = exports.as_csv([row["cells"] for row in table if "cells" in row])
-    name = wording.file_name(contexts["A"].request.query, "compared.csv")
-    cards.download("Candidates as CSV", cells, name, "text/csv")
-
-
-def text_difference(difference: Diff) -> None:
-    """Draw how two texts differ, line by line."""
-    # Without its first two lines, which name files that there are not.
-    lines = difference.lines[2:]
-    height: int | Literal["content"] = 520 if len(lines) > MOST_LINES else "content"
-    st.code("\n".join(lines) or "The texts are equal.", language="diff", wrap_lines=True, height=height)
-
-
 def history_keys(opened: Opened, recorded: Knobs, *, is_turned: bool) -> None:
-    """Draw the way back; U undoes wherever the focus is."""
+    """Draw the way back, and what it takes back; U undoes wherever the focus is."""
     tries = tries_of(opened.name)
+    now = tries[-1].knobs if is_turned and tries else recorded
+    before = [recorded, *[one.knobs for one in tries[: -1 if is_turned else None]]][-1]
 
     def undo() -> None:
         if is_turned:
             tries.pop()
-        turn_to(opened.name, tries[-1].knobs if tries else recorded)
+        turn_to(opened.name, before)
 
-    st.button("Undo (U)", key="undo", on_click=undo, disabled=not tries)
+    told = f": {turn_told(before, now)}" if tries else ""
+    st.button(plain(f"Undo{told} (U)"), key="undo", on_click=undo, disabled=not tries)
     st.button("As recorded", key="reset", on_click=turn_to, args=(opened.name, recorded))
 
 
@@ -346,7 +315,7 @@ def history(opened: Opened, tries: Sequence[Try]) -> None:
 
 
 def copy(
-    changed: Mapping[str, Any], columns: Mapping[str, list[Row]], contexts: Mapping[str, Context]
+    changed: Mapping[str, Any], columns: Mapping[str, list[Row]], contexts: Mapping[str, Context], trace: str
 ) -> None:
     """Draw what can be taken away, once it is asked for: each turn of a knob would make the file anew."""
     settings = st.expander("Take this away: settings, table", key="copy", on_change="rerun")
@@ -354,4 +323,4 @@ def copy(
         with settings, cards.guard("Copy the address instead."):
             st.caption("JSON, for --settings FILE and ContextEngine.from_file(FILE)")
             st.code(as_json(changed), language="json", wrap_lines=True)
-            save(columns, contexts)
+            save(columns, contexts, trace)

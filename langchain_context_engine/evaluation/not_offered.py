@@ -36,6 +36,7 @@ class KnownItem:
         rank: Its place in its source's order, from 1; None where the first `DEEPEST` lack it.
         leg_ranks: Search leg → its place by that leg alone, from 1; a leg that finds nothing in it is absent.
         changes: What would let it in, each tried: sentences.
+        budget: The budget that lets it in once its rank is the limit; None where none is needed, or found.
     """
 
     key: Key
@@ -45,6 +46,7 @@ class KnownItem:
     rank: int | None = None
     leg_ranks: Mapping[str, int] = field(default_factory=dict)
     changes: tuple[str, ...] = ()
+    budget: int | None = None
 
     @property
     def sentence(self) -> str:
@@ -111,14 +113,15 @@ def _told(
     if key not in {each.key for each in deeper.candidates}:
         return item
     # Not by `explain`, which would try the budgets once more.
-    fate = next(row for row in rows(deeper) if row.key == key)
+    fate, budget = next(row for row in rows(deeper) if row.key == key), None
     if any(passage.key == key for passage in deeper.passages):
         admits = [f"limit {rank}"]
     else:
         further = what_would_it_take(deeper, key)
         admits = [f"limit {rank}, and {change.sentence}" for change in further]
+        budget = next((change.after for change in further if change.setting == "budget"), None)
     offered_at = f"offered at limit {rank}, where {fate.label} is {fate.sentence}"
-    return replace(item, reason=f"{told}; {offered_at}", changes=tuple(admits))
+    return replace(item, reason=f"{told}; {offered_at}", changes=tuple(admits), budget=budget)
 
 
 def _kept_out_by(candidate: Candidate, source: Any, request: ContextRequest) -> str:

@@ -128,9 +128,10 @@ class Journal:
                 and accents: of the question, the sources that were asked, the warnings, the ids and names of
                 candidates, the passages' texts, a model's answer, a note and its tags.
             **conditions: `sort` (time, question, used, or a figure of `TraceRow`), `ascending`; `id`,
-                `status`, `scope` (a digest), `query` (exactly), `since`, `until`, `after` (a row's number),
-                `is_bare` (nothing kept), `is_cut` (a passage in part), `is_slow` (among the slowest
-                twentieth, of the scope where one is given), `is_noted` (it has a note or tags).
+                `id_prefix`, `status`, `scope` (a digest), `query` (exactly), `since`, `until`, `after`
+                (a row's number), `is_bare` (nothing kept), `is_cut` (a passage in part), `is_slow` (among
+                the slowest twentieth, of the scope where one is given; where all took as long, none),
+                `is_noted` (it has a note or tags).
 
         Raises:
             ConfigError: A condition is unknown, or traces are not sorted by that.

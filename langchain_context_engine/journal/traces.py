@@ -42,12 +42,14 @@ _SORTED = {
 """What a list can be sorted by."""
 
 # What another scope took must not show in which of one are slow.
-_SLOW = """milliseconds >= (
-    SELECT milliseconds FROM traces WHERE :scope IS NULL OR scope = :scope ORDER BY milliseconds DESC
-    LIMIT 1 OFFSET (SELECT count(*) / 20 FROM traces WHERE :scope IS NULL OR scope = :scope)
-)"""
+_OF_SCOPE = "FROM traces WHERE :scope IS NULL OR scope = :scope"
+_SLOW = f"""milliseconds >= (
+    SELECT milliseconds {_OF_SCOPE} ORDER BY milliseconds DESC
+    LIMIT 1 OFFSET (SELECT count(*) / 20 {_OF_SCOPE})
+) AND milliseconds > (SELECT min(milliseconds) {_OF_SCOPE})"""
 _CONDITIONS = {
-    "id": "id = :id", "status": "status = :status", "scope": "scope = :scope", "query": "query = :query",
+    "id": "id = :id", "id_prefix": "substr(id, 1, length(:id_prefix)) = :id_prefix",
+    "status": "status = :status", "scope": "scope = :scope", "query": "query = :query",
     "since": "at >= :since", "until": "at <= :until", "after": "number > :after",
     "is_bare": "kept = 0", "is_cut": "cut > 0", "is_slow": _SLOW,
     "is_noted": "note || tags != '[]'",

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from inspector.budget_usage import near_misses
+from inspector.candidates import near_misses
 from inspector.opening import Settings, open_trace, sample_names
 from inspector.wording import option_of
 from langchain_context_engine import Journal

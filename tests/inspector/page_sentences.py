@@ -17,10 +17,11 @@ from typing import Any
 from rapidfuzz.fuzz import ratio
 
 from inspector.palette import FATES
-from langchain_context_engine import Context
+from langchain_context_engine import Context, replay
 from langchain_context_engine.journal import Judgment
 from langchain_context_engine.models.types import Reason, Verdict
 from langchain_context_engine.text.tokens import resolve_tokenizer
+from langchain_context_engine.trace.replay import ranking
 
 N = r"([\d,]+)"
 PERCENT = r"(\d+|–) %|–"
@@ -99,14 +100,62 @@ def is_joined(seen, _, tokens):
     assert number(tokens) == sum(one.tokens for one in seen.context.passages) - count_tokens(seen.context)
 
 
-def is_a_pair(seen, fate, percent, least):
-    """Some pair is as alike as that, by its texts without case and spaces; the best of the two is where it is said."""
+def pairs_of(context):
+    return [(one.repeats, key) for key, one in ended(context).items() if one.repeats is not None]
+
+
+def is_a_pair(seen, percent, least):
+    """Some pair is as alike as that, by its texts without case and spaces."""
     texts = {c.key: " ".join(c.text.casefold().split()) for c in seen.context.candidates}
-    pairs = [(one.repeats, key) for key, one in ended(seen.context).items() if one.repeats is not None]
-    alike = {(winner in keys(seen.context), int(ratio(texts[winner], texts[key]))) for winner, key in pairs}
-    is_in, bound = fate == "in the context", seen.context.settings["dedupe_threshold"]
-    assert (is_in, number(percent)) in alike if percent else any(pair[0] == is_in for pair in alike)
-    assert number(percent or "100") >= number(least) == bound
+    alike = {int(ratio(texts[winner], texts[key])) for winner, key in pairs_of(seen.context)}
+    assert number(percent) in alike
+    assert number(percent) >= number(least) == seen.context.settings["dedupe_threshold"]
+
+
+def is_a_part(seen, whole):
+    """What lacked room needed less than the whole text has."""
+    key = seen.own["key"]
+    text = next(one.text for one in seen.context.candidates if one.key == key)
+    tokens = resolve_tokenizer(seen.context.settings["tokenizer"])(text)
+    assert number(whole) == tokens > ended(seen.context)[key].details["needed"]
+
+
+def is_out_of_turn(seen, which, told):
+    """By the ranking, by what each takes or needed, and by what was left at its turn."""
+    key, final = seen.own["key"], ended(seen.context)
+    place = {item.key: number for number, item in enumerate(ranking(seen.context), 1)}
+    takes = {one.key: one.tokens for one in seen.context.passages}
+    if which == "better and out":
+        better = [
+            one.details
+            for other, one in final.items()
+            if place.get(other, math.inf) < place[key] and "needed" in one.details and one.repeats is None
+        ]
+        expected = [
+            sum(one["needed"] > takes[key] for one in better),
+            sum(one["needed"] <= takes[key] and one["left"] < takes[key] for one in better),
+        ]
+    else:
+        left = final[key].details["left"]
+        later = [tokens for other, tokens in takes.items() if place[other] > place[key]]
+        expected = [sum(tokens <= left for tokens in later), sum(tokens > left for tokens in later)]
+    assert [number(part.split(" ")[0]) for part in told.split("; ")] == [n for n in expected if n]
+    for told_place, told_tokens in re.findall(r"#(\d+): ([\d,]+)", told):
+        other = next(one for one, n in place.items() if n == number(told_place))
+        figures = {takes.get(other), final[other].details.get("needed"), final[other].details.get("left")}
+        assert number(told_tokens) in figures
+
+
+def is_so_in_order(seen, told):
+    again = replay(seen.context, selection="score")
+    assert told.startswith("in, ") == (seen.own["key"] in keys(again))
+
+
+def are_unlike(seen, count, every):
+    before, after = ({one.key: one.text for one in each.passages} for each in (seen.before, seen.context))
+    assert number(every) == len({*before, *after})
+    if before != after:
+        assert number(count) == sum(before.get(key) != after.get(key) for key in {*before, *after})
 
 
 def are_fates(seen, *_):
@@ -199,7 +248,11 @@ def is_judged_of_the_set(seen, count):
     assert number(count) == len({one.query for one in seen.judgments})
 
 
-def are_agreed(seen, same, count, _, near, *__):
+def are_agreed(seen, judged, every, *agreed):
+    same, count, _, near, *_ = agreed
+    if judged:
+        is_judged_of_the_set(seen, judged)
+        are_in_the_set(seen, every, None)
     by = {}
     for one in seen.judgments:
         by.setdefault((one.query, one.key), []).append(one.grade)
@@ -234,7 +287,11 @@ SENTENCES = {
     rf"{N} / {N} tokens \((\d+) %\)": is_budget_used,
     rf"{N} of {N} candidates in(, {N} cut)?": are_in,
     rf"{N} duplicates?": are_duplicates,
-    r"(in the context|ranked better, but left out too) · (?:(\d+) % alike|the same.+), (\d+) % suffice": is_a_pair,
+    r"(\d+) % alike; from (\d+) % on two texts count as one\.": is_a_pair,
+    rf"That is a part of it .+: the whole text has {N} tokens\.": is_a_part,
+    r"Ranked (better and out|later and in): (.+)\.": is_out_of_turn,
+    r"Packed by rank, not by worth \(selection: score, a replay\): (.+)\.": is_so_in_order,
+    rf"{N} of {N} passages? not alike\.": are_unlike,
     rf"{N} warnings?": are_warnings,
     rf"{N} ms(?:, {N} for (.+))?": took,
     r"Frame is what .+ nothing fitted\.( Joined, the passages take ([\d,]+) tokens less .+ as here\.)?": is_joined,
@@ -253,12 +310,11 @@ SENTENCES = {
     rf"Judged: {N} of {N}": are_judged,
     r"(?:nDCG@10|Precision@10|Evidence|First ten judged) (–|[\d.]+(?: %)?)": is_a_share,
     r"Budget used (\d+ %)": is_used,
-    rf"(?:The worst first. .+ )?Raters agree on (\d+) % of {N} grades? (that) two gave, within one on (\d+) %(, kappa [−\d.]+)?\.": are_agreed,
+    rf"(?:The worst first\. .+ named\. {N} of {N} are judged; from \d+ on .+ )?Raters agree on (\d+) % of {N} grades? (that) two gave, within one on (\d+) %(, kappa [−\d.]+)?\.": are_agreed,
     rf"{N} (judgments?) of {N} (questions?), kept in the journal\.": are_kept,
     rf"{N} of {N} questions\. Choose one .+": are_recorded,
     rf"{N} questions on {N} (days?), from the journal alone\. .+": are_on_days,
     rf"{N} (questions?)\. Turn knobs on the Tune page: .+": are_in_the_set,
-    r"Learned from your judgments and .+ It takes \d+ judged questions: fewer mislead\.": is_said_of_all,
     r"120 tokens: a long account gives only .+": is_said_of_all,
     r"Shares by weight; a group with 0 takes from what the others leave\.": is_said_of_all,
 }

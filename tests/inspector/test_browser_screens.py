@@ -27,8 +27,8 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def places(folder):
-    """An answer whose places differ by their ends."""
-    file = "docs/of/a/deep/folder/very-long-name-of-a-file-of-the-application"
+    """An answer whose places are longer than a column."""
+    file = "docs/of/a/deep/folder/long-name"
     lines = {"path": f"{file}.py", "start_line": 345, "end_line": 360, "symbol": "Engine.build"}
     headings = {"path": f"{file}.md", "headings": "0.13.0 › Changes of the rendering › Removed"}
     found = [
@@ -89,8 +89,8 @@ def test_explain_tells_the_score_of_what_is_in_and_on_a_phone_the_candidate_belo
 
 
 @pytest.mark.parametrize("size", [LAPTOP, PHONE])
-def test_of_a_place_its_end_stands_in_every_table_whatever_is_before_it(visit, places, size):
-    """The end, by which places differ, was what was cut; a phone had no place at all."""
+def test_of_a_place_its_file_and_lines_stand_in_every_table_whatever_comes_after(visit, places, size):
+    """The file's name was what was cut; a phone had no place at all."""
     page = None
     for path in (
         f"explain?trace={places}",
@@ -98,19 +98,18 @@ def test_of_a_place_its_end_stands_in_every_table_whatever_is_before_it(visit, p
         f"compare?compare={places}&compare=sample-latest",
     ):
         page = visit(path, instead_of=page, viewport=size)
-        seen = page.locator(".ce-place").filter(has_text="very-long")
+        seen = page.locator(".ce-place").filter(has_text="long-name")
         seen.first.wait_for()
         parts = [[part.inner_text() for part in one.locator("span").all()] for one in seen.all()]
         assert sorted(parts) == [
-            ["very-long-name-of-a-file-of-the-application.md", "", " › … › Removed", ""],
-            ["very-long-name-of-a-file-of-the-application.py", ":345-360", " · Engine.build", ""],
+            ["long-name.md", "", " › … › Removed", ""],
+            ["long-name.py", ":345-360", " · Engine.build", ""],
         ]
-        for name in ("2", "3"):
-            ends = seen.locator(f"span:nth-child({name})")
-            # Of two fates beside it on a phone the longest end stands in part.
-            least = 40 if size == PHONE and name == "3" else 1000
-            shown = ends.evaluate_all("all => all.map((one) => [one.clientWidth, one.scrollWidth])")
-            assert all(width >= min(whole, least) for width, whole in shown), (path, shown)
+        # Of two fates beside it on a phone not even the lines have room.
+        for name in ("1",) if size == PHONE else ("1", "2"):
+            parts_seen = seen.locator(f"span:nth-child({name})")
+            shown = parts_seen.evaluate_all("all => all.map((one) => [one.clientWidth, one.scrollWidth])")
+            assert all(width >= whole for width, whole in shown), (path, shown)
         box = seen.first.bounding_box()
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= size["width"]

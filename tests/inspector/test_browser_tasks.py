@@ -95,6 +95,10 @@ def test_task_3_where_the_budget_went(visit, folder):
     page.locator("[data-leads-to]").nth(1).click()
     page.locator(".ce-fate").wait_for()
     assert clicks(page) <= MOST_CLICKS
+    settle(page)
+    page.go_back()
+    page.locator(".ce-groups").wait_for()
+    assert "section=Budget" in page.url
 
 
 def test_task_4_what_was_cut(visit, folder):
@@ -136,7 +140,7 @@ def test_task_6_two_answers_are_compared(visit, folder):
     page.get_by_text("Only those treated differently").wait_for()
     settle(page)
     table = page.locator(".ce-grid").first
-    heads = [f"{side} {what}" for side in "AB" for what in ("fate", "#", "tokens", "score")]
+    heads = [f"{side} {what}" for side in "AB" for what in ("fate", "#", "in text", "score")]
     assert table.locator("th").all_inner_texts()[2:] == heads
     assert_on_every_screen(page, table.locator("tbody tr").first)
     assert all(name in page.url for name in names)
@@ -246,11 +250,11 @@ def test_why_a_record_was_not_offered_is_heard_of_its_store_where_it_is_missed(v
     until(page, lambda: "rank 2" in page.inner_text(".ce-fate") or "out ·" in page.inner_text(".ce-fate"))
 
 
-def test_task_9_a_new_question_is_asked(visit, tmp_path):
+def test_task_9_a_question_is_asked_from_any_page_and_the_form_is_there_when_one_comes_back(visit, tmp_path):
     a_store(tmp_path)
-    page = visit()
-    go_to(page, "Collections")
-    page.get_by_label("Server or folder").click()
+    page = visit("figures")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.get_by_label("Open its store first").click()
     page.keyboard.type(str(tmp_path))
     page.keyboard.press("Enter")
     page.get_by_label("Question", exact=True).click()
@@ -260,6 +264,12 @@ def test_task_9_a_new_question_is_asked(visit, tmp_path):
     page.locator(".ce-grid").first.wait_for()
     assert "Invoices go out on the first." in table_of(page)
     assert clicks(page) <= MOST_CLICKS
+    page.go_back()
+    page.wait_for_url("**/figures**")
+    settle(page)
+    page.get_by_role("button", name="Ask", exact=True).click()
+    field = page.get_by_label("Question", exact=True)
+    until(page, lambda: field.input_value() == "When do invoices go out?")
 
 
 def test_task_10_an_address_shows_another_person_the_same(visit, folder):
@@ -309,6 +319,17 @@ def test_task_12_a_running_application_is_watched_and_a_click_opens_the_row_that
     page.wait_for_url("**/explain?**")
     until(page, lambda: page.inner_text("h1") in {"watched first", "watched second"})
     assert clicks(page) <= MOST_CLICKS
+
+
+def test_new_answers_are_told_on_any_page_of_the_list_and_shown_by_a_click(visit, folder):
+    page = visit("?only=Failed&q=ropes")
+    with Journal(folder / "j.db") as journal:
+        names = [journal.record(a_context(query=f"news {number}")) for number in range(2)]
+    page.get_by_role("button", name="2 new answers").click()
+    for name in names:
+        row(page, name).wait_for()
+    until(page, lambda: page.get_by_label("Search").input_value() == "")
+    page.get_by_role("button", name="2 new answers").wait_for(state="detached")
 
 
 def test_one_press_of_the_back_key_goes_back_one_page(visit, folder):

@@ -7,12 +7,19 @@ from html import unescape
 
 import pytest
 
+from inspector.candidates import out_of_turn
+from inspector.marking import whole_tokens
 from inspector.opening import Settings, open_trace
+from inspector.wording import option_of
 from langchain_context_engine import Journal, replay
-from tests.inspector.builders import a_context, a_page, a_shared_context, htmls
+from langchain_context_engine.models.types import Reason
+from tests.builders import a_candidate
+from tests.inspector.builders import a_context, a_page, a_shared_context, htmls, rows_of
 from tests.inspector.page_sentences import SENTENCES, Seen, proved
 
-SECTIONS = ("Candidates", "Budget", "Duplicates", "Text")
+SECTIONS = ("Candidates", "Budget", "Text")
+OF_ONE = ("Ranked ", "Packed ", "That is a part", "count as one.")
+MOST = 3
 SAMPLES = ("sample-duplicates", "sample-weighted")
 OF_A_JOURNAL = (
     ("traces", ""), ("figures", ""), ("sets", ""),
@@ -41,6 +48,14 @@ def of_an_answer(answer, monkeypatch):
     seen = Seen(context=answer, before=answer)
     for section in SECTIONS:
         yield from ((one, seen) for one in sentences(a_page("explain", section=section, **given)))
+    rows = rows_of(answer)
+    wholes = whole_tokens(answer)
+    told = [row for row in rows if out_of_turn(answer, rows, row)][:MOST]
+    told += [row for row in rows if row.key in wholes or row.reason is Reason.DUPLICATE][:MOST]
+    for row in told:
+        at = a_page("explain", candidate=option_of(row.key), **given)
+        own = Seen(context=answer, own={"key": row.key})
+        yield from ((one, own) for one in sentences(at) if one.startswith(OF_ONE) or one.endswith(OF_ONE))
     at = a_page("tune", **given)
     head = sentences(at)
     yield from ((one, seen) for one in head)
@@ -51,7 +66,8 @@ def of_an_answer(answer, monkeypatch):
     yield from ((one, after) for one in sentences(at) if one not in head)
     opened = {"upload-1": answer, "upload-2": after.context}
     at = a_page("compare", opened=opened, compare=list(opened), monkeypatch=monkeypatch)
-    yield from ((one, after) for one in sentences(at) if one.startswith("From A to B: "))
+    compared = ("From A to B: ", "passages not alike.", "passage not alike.")
+    yield from ((one, after) for one in sentences(at) if one.startswith(compared) or one.endswith(compared))
 
 
 def of_a_journal(path, monkeypatch):
@@ -78,7 +94,13 @@ def of_a_journal(path, monkeypatch):
 def said(tmp_path_factory):
     """Return every sentence with a figure that pages say, with what they were drawn from."""
     answers = [open_trace(name, Settings()) for name in SAMPLES]
-    answers += [a_shared_context(), a_context(budget=150), a_context(budget=10, truncator="none")]
+    copies = [a_candidate(id=str(i), text="The same of all.", relevance=0.9 - i / 10) for i in range(4)]
+    answers += [
+        a_context(copies),
+        a_shared_context(),
+        a_context(budget=150),
+        a_context(budget=10, truncator="none"),
+    ]
     with pytest.MonkeyPatch.context() as monkeypatch:
         found = [one for answer in answers for one in of_an_answer(answer, monkeypatch)]
         return found + list(of_a_journal(tmp_path_factory.mktemp("sentences") / "j.db", monkeypatch))

@@ -7,11 +7,13 @@ from html import unescape
 
 import pytest
 
-from inspector.comparing import told_keys
 from inspector.opening import Settings, open_trace
+from inspector.views.compare import told_keys
+from inspector.wording import option_of
 from langchain_context_engine import ContextEngine, Journal, diff, replay
 from langchain_context_engine.models.types import Reason
 from langchain_context_engine.trace.explain import explain
+from langchain_context_engine.trace.what_if import Changes
 from tests.builders import FailingSource, ListSource, SlowSource, a_candidate
 from tests.inspector.builders import a_context, a_page, cells, grids, htmls, rows_of, said
 from tests.inspector.task_builders import key_with, stands
@@ -79,10 +81,10 @@ def test_a_source_that_is_named_says_that_it_was_late_failed_or_offered_nothing(
         FailingSource(OSError("gone"), name="bad-disk"),
         ListSource([], name="nobody"),
     ]
-    context = ContextEngine(late, timeout_seconds=0.05).build("which?")
+    context = ContextEngine(late, timeout_seconds=0.3).build("which?")
     waited = f"{context.source_timings['slow-wiki']:,.0f}"
     for find, told in (
-        ("slow-WIKI", f"no answer within the deadline (timeout_seconds) (waited {waited} of 50 ms)."),
+        ("slow-WIKI", f"no answer within the deadline (timeout_seconds) (waited {waited} of 300 ms)."),
         ("bad", "Source 'bad-disk' failed: "),
         ("disk", "Source 'bad-disk' failed: "),
         ("nobody", "Source 'nobody' answered with 0 candidates (waited "),
@@ -114,11 +116,29 @@ def test_a_budget_that_admits_a_candidate_is_said_with_who_enters_and_leaves_the
     names = {row.key: row.label for row in rows_of(context)}
     left = f" −{len(moved.left)}" if moved.left else ""
     both = told_keys({"Enter too": others, "Leave": moved.left}, names, most=1)
-    assert told.endswith(f") · +{len(moved.entered)}{left}{both}")
+    passage = next(one for one in replay(context, budget=budget).passages if one.key == ("memories", name))
+    assert f": in, whole, {passage.tokens} tokens · +{len(moved.entered)}{left}{both}" in told
     # Who leaves was named by the sentence and after it.
     assert all(told.count(names[key]) <= 1 for key in moved.left)
     is_smallest = all(("memories", name) not in keys_of(replay(context, budget=b)) for b in range(61, budget))
     assert "(the smallest that does)" not in told or is_smallest
+
+
+def test_what_time_did_not_suffice_for_is_named_and_searched_on(monkeypatch):
+    """It was said that no change was found, though the budget was never tried to the end."""
+    given = []
+
+    def without_time(context, key, *, seconds):
+        given.append(seconds)
+        return Changes((), ("budget", "weights"))
+
+    monkeypatch.setattr("inspector.views.explain.what_would_it_take", without_time)
+    context = a_context(budget=60, truncator="none")
+    at = a_page("explain", trace="upload-1", opened={"upload-1": context}, candidate="memories/d")
+    assert "Not tried to the end: budget, weights." in said(at)
+    assert "No single change" not in said(at)
+    at.button(key="search-on").click().run()
+    assert given == [3, 12]
 
 
 def keys_of(context):
@@ -139,15 +159,25 @@ def test_a_duplicate_stands_beside_what_it_repeats_with_both_places_and_leads_to
     pair = html_with(at, "ce-pair")
     for told in (
         "0.md:1-2 · rank 1",
-        "1.md:1-2 · rank 2 were it no duplicate",
+        "1.md:1-2 · rank 2 with copies counted",
         "<u class=ce-del>the</u>",
         "<u class=ce-ins>each</u>",
     ):
         assert told in pair
-    next(b for b in at.button if b.label == "Go to what it repeats").click().run()
+    next(b for b in at.button if b.label == "Go to winner").click().run()
     assert grids(at)["ranked"]["chosen"] == "memories/0"
-    at = a_page("explain", trace="upload-1", opened=opened, section="Duplicates")
-    assert re.search(r"in the context · \d+ % alike", said(at))
+    at = a_page("explain", trace="upload-1", opened=opened, shown="Duplicates")
+    assert [row["id"] for row in grids(at)["ranked"]["rows"]] == ["memories/0", "memories/1"]
+
+
+def test_equal_copies_are_named_once_beneath_what_stands_for_them():
+    """Five copies of one text were five times the same sentence."""
+    found = [a_candidate(id=str(i), text="The same of all.", relevance=0.9 - i / 10) for i in range(5)]
+    opened = {"upload-1": a_context([*found, a_candidate(id="x", text="Another thing.", relevance=0.1)])}
+    at = a_page("explain", trace="upload-1", opened=opened)
+    rows = [row for row in grids(at)["ranked"]["rows"] if "id" in row]
+    assert [row["id"] for row in rows] == [f"memories/{name}" for name in (*"01234", "x")]
+    assert rows[0]["cells"]["text"][0] == ["stands for 4 ", True]
 
 
 def test_all_decisions_stand_as_the_command_line_prints_them():
@@ -163,7 +193,7 @@ def test_a_cut_text_says_how_much_of_it_stands():
     assert any("<del>" in html for html in htmls(at))
 
 
-@pytest.mark.parametrize("section", ["Budget", "Duplicates", "Text", "Export"])
+@pytest.mark.parametrize("section", ["Budget", "Text", "Export"])
 def test_every_section_of_the_explanation_opens_and_what_can_be_saved_keeps_its_name(section):
     at = a_page("explain", trace="sample-duplicates", section=section)
     assert "This did not work" not in said(at)
@@ -210,7 +240,12 @@ def test_a_row_of_the_budget_and_a_citation_of_the_text_lead_to_their_candidate(
     at = a_page("explain", trace="sample-weighted", section="Budget")
     rows = grids(at)["room"]["rows"]
     assert len([row for row in rows if "id" in row]) > len(WEIGHTED.passages)
-    assert any(row["cells"]["fate"].startswith("out") for row in rows if "id" in row)
+    out = next(row["id"] for row in rows if "id" in row and row["cells"]["fate"].startswith("out"))
+    at.button(key="find-budgets").click().run()
+    found = next(row["cells"] for row in grids(at)["room"]["rows"] if row.get("id") == out)
+    assert found["left"]
+    budget = int(found["from"].split(" ")[0].replace(",", ""))
+    assert out in map(option_of, keys_of(replay(WEIGHTED, budget=budget)))
 
 
 def test_a_models_answer_stands_below_the_text_with_what_it_cites_and_never_used(tmp_path, monkeypatch):

@@ -12,7 +12,6 @@ import pytest
 from langchain_context_engine import ConfigError, Journal
 from langchain_context_engine.journal import database
 from langchain_context_engine.models.types import Status
-from tests.builders import a_candidate
 from tests.inspector.builders import a_context, a_page, column, go_on, grids, said
 
 QUESTION = "When do invoices go out?"
@@ -152,6 +151,10 @@ def test_all_judged_questions_are_told_worst_first_and_against_what_was_tried_la
     assert "2 questions. Turn knobs" in said(at)
     assert "The worst first." in said(at)
     assert list(at.dataframe[0].value["question"]) == ["Who may refund?", QUESTION]
+    assert "2 of 2 are judged; from 50 on the command" in said(at)
+    with Journal(path, read_only=True) as journal:
+        of = {row.query: row.id[:8] for row in journal.traces()}
+    assert list(at.dataframe[0].value["answer"]) == [of["Who may refund?"], of[QUESTION]]
     at = a_page("tune", trace="sample-weighted")
     at.slider(key="budget").set_value(100).run()
     go_on(at, "sets")
@@ -186,30 +189,3 @@ def test_a_file_without_usable_judgments_is_a_card_and_takes_nothing_in(path, da
     at.button(key="take-in").click().run()
     assert "This did not work" in said(at)
     assert grades_in(path) == {}
-
-
-def test_too_few_judged_questions_suggest_nothing_and_say_why(path):
-    with Journal(path) as journal:
-        journal.judge(QUESTION, ("memories", "a"), 3)
-    at = a_page("sets")
-    at.button(key="suggest").click().run()
-    assert "Only 1 judged question has something to find" in said(at)
-
-
-def test_enough_judged_questions_suggest_weights_that_are_taken_by_a_click_alone(path):
-    with Journal(path) as journal:
-        for number in range(52):
-            query = f"harbour{number} lamps"
-            found = [
-                a_candidate(id=f"n{i}", text=f"{word} and other matters", relevance=0.9)
-                for i, word in enumerate(("ropes", "tides", "gulls"))
-            ]
-            found.append(a_candidate(id="found", text=f"{query} are lit at dusk", relevance=0.5))
-            journal.record(a_context(found, query=query))
-            journal.judge(query, ("memories", "found"), 3)
-    at = a_page("sets")
-    at.button(key="suggest").click().run()
-    assert "beyond chance" in said(at)
-    assert "keyword" in set(column(at, 1, "signal"))
-    at.button(key="take").click().run()
-    assert at.slider(key="w_keyword").value > 0

@@ -35,6 +35,37 @@ def test_a_turned_weight_gives_another_order_and_can_be_undone():
     assert cells(at, "aligned", "B place") == before
 
 
+def test_one_undo_takes_back_one_drag_and_says_what(monkeypatch):
+    """Each step of a drag was a try of its own, and one undo went back one step."""
+    clock = [100.0]
+    monkeypatch.setattr("inspector.views.tune.time.monotonic", lambda: clock[0])
+    at = a_page("tune", trace=WEIGHTED)
+    for budget in (500, 400, 300):
+        at.slider(key="budget").set_value(budget).run()
+    at.slider(key="k").set_value(3).run()
+    clock[0] += 10
+    at.slider(key="k").set_value(2).run()
+    assert column(at, 0, "changed") == ["budget: 300, k: 2", "budget: 300, k: 3", "budget: 300"]
+    for told, budget, k in (("3 → 2", 300, 3), ("0 → 3", 300, 0), ("→ 300", None, 0)):
+        assert told in at.button(key="undo").label
+        at.button(key="undo").click().run()
+        assert at.slider(key="k").value == k
+        assert budget is None or at.slider(key="budget").value == budget
+    assert at.button(key="undo").disabled
+    written = next(one for one in at.number_input if one.label == "Budget, tokens")
+    written.set_value(450).run()
+    assert at.slider(key="budget").value == 450
+
+
+def test_the_passages_of_two_answers_stand_beside_each_other_in_full_those_not_alike_first():
+    opened = {"upload-1": a_context(budget=2000), "upload-2": a_context(budget=150)}
+    at = a_page("compare", opened=opened, compare=list(opened))
+    assert "3 of 3 passages not alike." in said(at) or "2 of 3 passages not alike." in said(at)
+    whole = [html for html in htmls(at) if "ce-whole" in html]
+    assert any("not in this text" in html for html in whole)
+    assert not any("equal characters" in html for html in whole)
+
+
 def test_only_what_changed_is_shown_where_that_is_wanted_and_the_chosen_one_is_told_of_twice():
     at = a_page("tune", trace=WEIGHTED, budget="300")
     everyone = len(cells(at, "aligned", "text"))
@@ -119,7 +150,7 @@ def test_answers_are_compared_by_their_address_and_nonsense_is_a_card(recorded, 
     assert column(at, 0, "Tokens") == [f"{one.tokens:,} of {one.budget:,}" for one in contexts]
     assert column(at, 0, "Changed from A") == ["", "tokens allowed 2,000 → 60"]
     columns = {one["name"] for one in grids(at)["aligned"]["columns"]}
-    assert {"A fate", "A place", "A tokens", "A score", "B fate", "B tokens"} <= columns
+    assert {"A fate", "A place", "A in text", "A score", "B fate", "B in text"} <= columns
     told = next(text.value for text in at.text if text.value.startswith("From A to B: "))
     assert "Left: " in told
     at = a_page("compare", journal=path, monkeypatch=monkeypatch, compare=[names[0], "evil"])

@@ -15,14 +15,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.budget_usage import FRAME, LEFT, RESERVED, budget_parts, groups_of, near_misses, shared_tokens
-from inspector.candidates import fates_told, last_kept, meant_by, ranked_rows, rows_like, score_tree
-from inspector.comparing import aligned, changed, told_keys, told_moves
+from inspector.candidates import (
+    FRAME,
+    LEFT,
+    RESERVED,
+    budget_parts,
+    fates_told,
+    groups_of,
+    last_kept,
+    meant_by,
+    near_misses,
+    ranked_rows,
+    rows_like,
+    score_tree,
+    shared_tokens,
+)
 from inspector.exports import as_csv, as_markdown, rows_for_export
 from inspector.grading import UNJUDGED, grade_columns, grade_rows, quality_rows, tally
 from inspector.knobs import can_turn_to, changes, largest_budget, recorded, turned_by
-from inspector.marking import cut_pieces, cut_tokens, duplicate_pairs, how_joined, passages_of_text
+from inspector.marking import cut_pieces, cut_tokens, how_joined, passages_of_text
 from inspector.palette import FATE_COLOURS, FATES
+from inspector.views.compare import aligned, changed, told_keys, told_moves
 from inspector.views.traces import trace_rows
 from inspector.wording import option_of, zone_of
 from langchain_context_engine import Budget, Context, Journal, Template, diff, replay
@@ -114,21 +127,22 @@ def test_a_score_is_a_tree_with_the_parts_of_relevance_under_it():
         for i, word in enumerate(("old", "new", "blue"))
     ]
     tree = score_tree(rows_of(a_context(found, weights={"relevance": 3, "keyword": 1}))[0])
-    names = [name for _, name, _ in tree]
-    assert {depth for depth, name, _ in tree if name in {"relevance", "keyword"}} == {0}
-    under = {name for depth, name, _ in tree[names.index("relevance") + 1 :] if depth == 1}
+    names = [part.name for part in tree]
+    assert {part.depth for part in tree if part.name in {"relevance", "keyword"}} == {0}
+    under = {part.name for part in tree[names.index("relevance") + 1 :] if part.depth == 1}
     assert {"dense", "lexical"} <= under
+    shares = [part.share for part in tree if part.share is not None]
+    assert shares == sorted(shares, reverse=True)
+    assert sum(shares) == pytest.approx(1)
 
 
-def test_a_trace_row_tells_the_share_of_the_budget_the_viewers_time_and_what_is_new(tmp_path):
+def test_a_trace_row_tells_the_viewers_time_and_what_is_new(tmp_path):
     at = datetime(2026, 7, 1, 22, 30, tzinfo=UTC)
     with Journal(tmp_path / "j.db") as journal:
         journal.record(a_context(budget=200), at=at)
         journal.record(Context(budget=0))
-        bare, row = (one["cells"] for one in trace_rows(journal.traces(), zone_of("Europe/Berlin"), at))
-    assert bare["used"] is None
-    assert bare["question"][0] == ("new ", True)
-    assert 0 < row["used"][0] <= 1
+        _, row = (one["cells"] for one in trace_rows(journal.traces(), zone_of("Europe/Berlin"), at))
+    assert row["question"] == "When do invoices go out?"
     assert (row["candidates"], row["time"]) == ("4", "2 Jul 2026, 00:30:00")
     assert row["duplicates"] == "1"
 
@@ -185,9 +199,9 @@ def test_the_pieces_of_a_cut_are_the_original_and_the_kept_ones_the_passage():
 def test_a_duplicate_stands_with_its_survivor_whether_that_is_in_or_fell_too():
     for budget in (2000, 10):
         context = a_context(budget=budget, truncator="none")
-        ((winner, key),) = duplicate_pairs(context)
-        assert (winner[1], key[1]) == ("a", "b")
-        assert how_joined(context, key) == "the same but for articles and punctuation, 90 % suffice"
+        shown = rows_like(rows_of(context), "Duplicates")
+        assert [row.key[1] for row in shown] == ["a", "b"]
+        assert how_joined(context, shown[1].key) == "The same but for articles and punctuation."
 
 
 @pytest.mark.parametrize("budget", [10, 60, 150, 2000])
@@ -244,6 +258,7 @@ def test_candidates_are_aligned_by_key_what_differs_above_what_is_alike_each_cou
     table = aligned({"A": rows_of(one), "B": rows_of(other)}, {"A": one, "B": other}, only=False)
     found = {row["id"]: row["cells"] for row in table if "id" in row}
     assert (found["memories/x"]["B fate"], found["memories/x"]["A place"]) == ("not offered", "1")
+    assert (found["memories/y"]["A in text"], found["memories/y"]["B in text"]) == ("2", "1")
     assert [row["line"] for row in table if "line" in row] == [
         "Not alike in the texts: 2",
         "Treated alike: 1",

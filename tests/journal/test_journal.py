@@ -171,6 +171,9 @@ def test_what_is_slow_within_a_scope_is_told_from_what_that_scope_took_alone(jou
     assert [row.query for row in journal.traces(is_slow=True, scope=ann)] == ["ann 7"]
     assert journal.count(is_slow=True, scope=ann, search="ann") == 1
     assert [row.query for row in journal.traces(is_slow=True)] == ["bob 900"]
+    bob = journal.scope_digest({"user": "bob"})
+    assert not journal.count(is_slow=True, scope=bob), "what took as long as all is not slow"
+    assert journal.traces(id_prefix=journal.traces()[0].id[:8]) == journal.traces(1)
 
 
 def test_the_grades_of_two_people_stand_beside_each_other(journal):
