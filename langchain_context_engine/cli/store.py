@@ -181,10 +181,14 @@ class Store:
         import chromadb
         from chromadb.errors import ChromaError
 
+        from langchain_context_engine.search.collection_index import opening
+
         working_on(self.folder)
+        # In full: Chroma takes two folders for one where their relative paths are the same.
+        place = str(self.chroma_path.absolute())
         try:
-            # In full: Chroma takes two folders for one where their relative paths are the same.
-            return chromadb.PersistentClient(path=str(self.chroma_path.absolute()))
+            with opening(place):
+                return chromadb.PersistentClient(path=place)
         except (ChromaError, sqlite3.Error, LookupError, OSError, RuntimeError, ValueError) as error:
             # Whatever is raised here, from Rust or SQLite, it is the folder that cannot be opened.
             raise CommandFailedError(f"Chroma cannot open {self.chroma_path}: {self._why(error)}") from error

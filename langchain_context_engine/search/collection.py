@@ -136,8 +136,7 @@ class CollectionHandle:
         self.is_in_process = "rust" in str(getattr(settings, "chroma_api_impl", "")).lower()
         self.files: tuple[str, ...] = ()
         if settings is not None and settings.is_persistent:
-            file = f"{settings.persist_directory}/chroma.sqlite3"
-            self.files = (file, f"{file}-wal")
+            self.files = files_of(settings.persist_directory)
         self.id = str(getattr(collection, "id", ""))
         self._process = os.getpid()
         self._portions = Portions(QUOTA if is_cloud(collection) else _UNLIMITED)
@@ -302,6 +301,12 @@ def server_of(collection: Any) -> Any:
     nor how it is found again after somebody recreated it. This is the one place that reads it.
     """
     return getattr(collection, "_client", None)
+
+
+def files_of(folder: str) -> tuple[str, ...]:
+    """Return the files of a store in a folder that a write changes."""
+    file = f"{folder}/chroma.sqlite3"
+    return file, f"{file}-wal"
 
 
 def settings_of(collection: Any) -> Any:

@@ -18,7 +18,7 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from langchain_context_engine.errors import ContextEngineError, SourceError
 from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.models.redact import refusal, safe_message
 from langchain_context_engine.models.source import Progress
-from langchain_context_engine.search.collection import FIELDS, CollectionHandle, settings_of
+from langchain_context_engine.search.collection import FIELDS, CollectionHandle, files_of, settings_of
 from langchain_context_engine.search.segment import (
     DamagedIndexError,
     Record,
@@ -180,7 +180,9 @@ class CollectionIndex:
             self._catch_up(stamp, progress)
             if was_whole and is_new:
                 self._compare(stamp, progress)
-            if is_new or self._uncommitted() or self._kept is None:
+            # What is kept must say what the next process finds before it opens the store.
+            is_behind = self._kept is None or self._kept.facts.get("compared") != self._compared
+            if is_new or self._uncommitted() or is_behind:
                 self._commit()
 
         try:
@@ -390,7 +392,12 @@ class CollectionIndex:
             self._kept, self._file, self._last_id = kept, found, None
             self.snapshot = Snapshot([(kept, np.ones(len(kept), dtype=bool))])
             self.is_whole = bool(kept.facts.get("is_whole"))
-            self._stamp, self._compared = kept.facts.get("stamp"), kept.facts.get("compared")
+            self._stamp, self._compared = map(self._since_opened, map(kept.facts.get, ("stamp", "compared")))
+
+    def _since_opened(self, stamp: Any) -> Any:
+        """Return a stamp as it would be had this process opened the store before it was taken."""
+        before, after = _OPENED.get(self.handle.files, (None, None))
+        return after if stamp is not None and stamp == before else stamp
 
     # Processes and threads
 
@@ -540,14 +547,7 @@ def store_stamp(handle: CollectionHandle, *, is_settled: bool = False) -> list[i
         is_settled: Wait until the moment is over.
     """
     while handle.files:
-        found: list[int] = []
-        for path in handle.files:
-            try:
-                status = os.stat(path)  # noqa: PTH116 - of every question
-            except OSError:
-                continue
-            # Who sets a file's age back cannot set back when it was changed.
-            found += [max(status.st_mtime_ns, status.st_ctime_ns), status.st_mtime_ns, status.st_size]
+        found = _state_of(handle.files)
         age = time.time_ns() - max(found[::3], default=0)
         if not 0 <= age < _TICK_NANOSECONDS:
             return found or None
@@ -555,3 +555,34 @@ def store_stamp(handle: CollectionHandle, *, is_settled: bool = False) -> list[i
             return [*found, next(_moments)]
         time.sleep((_TICK_NANOSECONDS - age) / 1e9)
     return None
+
+
+def _state_of(files: Sequence[str]) -> list[int]:
+    found: list[int] = []
+    for path in files:
+        with suppress(OSError):
+            status = os.stat(path)  # noqa: PTH116 - of every question
+            # Who sets a file's age back cannot set back when it was changed.
+            found += [max(status.st_mtime_ns, status.st_ctime_ns), status.st_mtime_ns, status.st_size]
+    return found
+
+
+_OPENED: dict[tuple[str, ...], tuple[list[int], list[int]]] = {}
+"""The files of a store → their state before and after a client of this process opened it."""
+
+
+@contextmanager
+def opening(folder: str) -> Iterator[None]:
+    """Note that a client opens a store in a block: Chroma writes to its file then, though no record changes.
+
+    So a program that opens a store anew for each question need not compare all records each time. What
+    another process rewrites in place within the block, some hundredths of a second, is seen with its next
+    write.
+
+    Args:
+        folder: Chroma's, as the client is given it.
+    """
+    files = files_of(folder)
+    before = _state_of(files)
+    yield
+    _OPENED[files] = before, _state_of(files)

@@ -159,6 +159,32 @@ def test_a_store_in_files_that_nobody_wrote_to_is_not_read_again(tmp_path):
     assert store_stamp(handle) != store_stamp(handle)  # written a moment ago: equal to nothing
 
 
+OPEN = """
+    import sys
+    import chromadb
+    from langchain_context_engine import ChromaSource
+    from langchain_context_engine.search.collection_index import CollectionIndex, opening
+
+    compare, compared = CollectionIndex._compare, []
+    CollectionIndex._compare = lambda index, *given: compared.append(index) or compare(index, *given)
+    with opening(sys.argv[1]):
+        client = chromadb.PersistentClient(sys.argv[1])
+    collection = client.get_collection("notes", embedding_function=None)
+    ChromaSource(collection).prepare()
+    print(len(compared))
+"""
+
+
+def test_a_program_that_only_opens_a_store_does_not_read_it_again(tmp_path):
+    """Chroma writes to its file whenever a client opens it; what is rewritten in place is still seen."""
+    a_store(tmp_path, 40)
+    assert [run(OPEN, tmp_path).stdout.strip() for _ in range(3)] == ["0", "0", "0"]
+    rewrites = f"{OPEN}    collection.update(ids=['n7'], documents=['a zebra'], embeddings=[[1.0, 0.2]])"
+    assert run(rewrites, tmp_path).returncode == 0
+    assert run(OPEN, tmp_path).stdout.strip() == "1"
+    assert json.loads(run(ASK, tmp_path, "zebra").stdout)[0] == ["n7"]
+
+
 def test_a_question_during_a_reading_says_so_with_figures_and_without_them_in_a_scope(tmp_path):
     """S2."""
     collection = a_store(tmp_path, 1100)
