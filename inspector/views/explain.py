@@ -378,7 +378,7 @@ def wanted(opened: Opened, row: Row) -> None:
                 "Try in Tune", key=f"take-{number}-{change.setting}", type="tertiary", disabled=not can,
                 help=None if can else f"Tune has no knob for {change.setting}; set it in your application.",
             ):  # fmt: skip
-                open_with(opened, change.settings)
+                open_with(opened, change.settings, row.key)
         more = len(changes) - MOST_CHANGES
         last = f"And {more} other single changes. " if more > 0 else ""
         if changes.untried:
@@ -415,7 +415,7 @@ def in_order(opened: Opened, row: Row) -> None:
     told, button = st.columns([76, 24], vertical_alignment="center", gap="small")
     told.caption(f"Packed by rank, not by worth (selection: score, a replay): {again.sentence}.")
     if button.button("Try in Tune", key="take-in-order", type="tertiary"):
-        open_with(opened, IN_ORDER)
+        open_with(opened, IN_ORDER, row.key)
 
 
 def budget(opened: Opened, rows: list[Row]) -> None:

@@ -15,9 +15,10 @@ from inspector.knobs import FULL, PART, SHARE, WEIGHT, Knobs, as_json
 from inspector.state import Opened
 from inspector.views import collections
 from inspector.views.compare import passages, save, side_by_side, told_moves
-from inspector.wording import plain
+from inspector.wording import option_of, plain
 from langchain_context_engine import Context, diff
 from langchain_context_engine.evaluation.quality import change, quality
+from langchain_context_engine.models.types import Key
 from langchain_context_engine.trace.explain import Row
 from langchain_context_engine.trace.replay import REQUERY_SETTINGS, Diff
 
@@ -114,10 +115,15 @@ def turn_to(trace: str, knobs: Knobs) -> None:
     st.session_state.update({**knobs, "knobs-of": trace})
 
 
-def open_with(opened: Opened, settings: Mapping[str, Any]) -> None:
-    """Go to the Tune page of a trace with the knobs turned to some settings of a replay."""
-    turn_to(opened.name, tuning.turned_by(tuning.recorded(opened.context), settings))
-    state.open_page(opened.name, "tune")
+def open_with(opened: Opened, settings: Mapping[str, Any], key: Key) -> None:
+    """Go to the Tune page of a trace, to a candidate, with the knobs turned to some settings of a replay."""
+    recorded = tuning.recorded(opened.context)
+    knobs = tuning.turned_by(recorded, settings)
+    turn_to(opened.name, knobs)
+    st.session_state["side"] = option_of(key)
+    # Streamlit writes what is set before a knob is drawn into no address.
+    turned = {name: str(knobs[name]) for name in turned_of(recorded, knobs)}
+    state.open_page(opened.name, "tune", **turned)
 
 
 def show() -> None:

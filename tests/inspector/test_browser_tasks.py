@@ -69,6 +69,12 @@ def test_task_1_why_a_record_is_missing_and_what_would_admit_it(visit, folder):
     places = (page.locator(name).first for name in (".ce-fate", ".ce-where", ".ce-reason", ".ce-change"))
     assert_on_every_screen(page, *places)
     assert clicks(page) <= MOST_CLICKS
+    page.get_by_role("button", name="Try in Tune").first.click()
+    page.wait_for_url("**/tune?**side=**")
+    figures = page.inner_text(".ce-figures")
+    other = visit(page.url.split("/", 3)[3])
+    assert other.inner_text(".ce-figures") == figures
+    assert "(" in figures.partition("passages")[0]
 
 
 def test_task_2_a_duplicate_beside_what_it_repeats(visit, folder):

@@ -102,6 +102,10 @@ def test_what_would_admit_a_candidate_is_there_without_being_asked_and_opens_in_
     next(b for b in at.button if b.label == "Try in Tune").click().run()
     assert not at.exception
     assert at.slider(key="budget").value > 60
+    assert grids(at)["aligned"]["chosen"] == "memories/d"
+    budget = at.query_params["budget"]
+    other = a_page("tune", trace="upload-1", opened={"upload-1": context}, budget=budget)
+    assert html_with(other, "ce-figures") == html_with(at, "ce-figures")
 
 
 @pytest.mark.parametrize("name", ["c", "d"])
