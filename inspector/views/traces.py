@@ -153,7 +153,10 @@ def views() -> None:
             days = {key: date.fromisoformat(kept[name][key]) for key in DAYS if key in kept[name]}
             session.update({**kept[name], **days, "view": name})
         elif name:
-            keep(name, {key: str(session[key]) for key in FILTERS if session.get(key)})
+            keep(name, shown())
+
+    def shown() -> dict[str, str]:
+        return {key: str(session[key]) for key in FILTERS if session.get(key)}
 
     def keep(name: str, filters: Mapping[str, str]) -> None:
         with cards.kept_guard("Give the view a name, and check that the journal can be written."):
@@ -161,6 +164,10 @@ def views() -> None:
                 journal.keep_view(name, filters)
             session["view"] = name if filters else None
 
+    usual, name = {"only": "All", "sorted": SORTS[0]}, session.get("view") or ""
+    if name in kept and {**usual, **kept[name]} != {**usual, **shown()}:
+        # Of what is not shown any more the name can be chosen again.
+        session["view"] = None
     chosen = st.selectbox(
         "Saved views", list(kept), index=None, key="view", on_change=take, accept_new_options=True, width=200,
         placeholder="choose, or name this",

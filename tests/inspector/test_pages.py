@@ -223,6 +223,11 @@ def test_a_saved_view_is_chosen_by_its_name_and_forgotten(path, monkeypatch):
     assert cells(at, "traces", "question") == ["lamps and ropes?"]
     assert at.session_state["sorted"] == "-time"
     next(b for b in at.button if b.label == "Forget it").click().run()
+    assert at.selectbox(key="view").value == "late lamps"
+    at.text_input(key="q").set_value("").run()
+    assert at.selectbox(key="view").value is None
+    at.selectbox(key="view").set_value("late lamps").run()
+    assert cells(at, "traces", "question") == ["lamps and ropes?"]
     assert not at.selectbox(key="view").options
 
 
