@@ -53,7 +53,7 @@ NONE_SHOWN = {
 }
 IN_ORDER = {"selection": "score"}
 PAIR_HEIGHT = 190
-TEXT_HEIGHT = 210
+TEXT_HEIGHT, LINES_HEIGHT = 210, 80
 MOST_CHANGES = 4
 MOST_TOLD = 5
 MOST_ADMITTED = 8
@@ -211,14 +211,18 @@ def not_offered(context: Context, label: str, named: str) -> list[KnownItem]:
 
 
 def store_told(context: Context, found: Sequence[KnownItem]) -> None:
-    """Draw what the store says of the first that were not offered, each with what lets it in."""
+    """Draw what the store says of the first that were not offered, each with its text and what lets it in."""
+    terms = query_terms(context.request.query)
     for item in found[:MOST_TOLD]:
-        st.html(f'<div class="ce-panel ce-why">{escape(item.sentence)}</div>')
+        shown = marking.box(marking.beginning(item.text, terms), height=LINES_HEIGHT)
+        st.html(f'<div class="ce-panel ce-why">{escape(item.sentence)}</div>{shown}')
         if item.rank is None:
             continue
         # It brings the record among the candidates, where its fate is told in full.
         asked = dataclasses.replace(context.request, limit=item.rank)
-        ways = {f"Ask again with limit {item.rank:,}{'' if item.changes else ', still out'}": asked}
+        is_in = item.changes == (f"limit {item.rank}",)
+        found_none = "" if is_in else ", still out (budget: none found)"
+        ways = {f"Ask again with limit {item.rank:,}{found_none}": asked}
         if item.budget is not None:
             ways = {
                 f"Ask again with limit {item.rank:,} (offered, no room)": asked,

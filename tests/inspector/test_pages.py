@@ -432,6 +432,21 @@ def test_m98_one_press_asks_once_and_a_run_ends(tmp_path):
     at.run()
     assert at.session_state["asked"] == 1
 
+    # With the budget that is told it is asked, and that lets the record in.
+    at.session_state["opened"] = {
+        "upload-2": a_context([], query="When do plants go out?", limit=1, budget=20)
+    }
+    at.session_state["trace"] = "upload-2"
+    go_on(at, "explain")
+    at.text_input(key="find").set_value(texts[0]).run()
+    next(b for b in at.button if b.key == "ask-store").click().run()
+    (told,) = [html for html in htmls(at) if "ce-why" in html]
+    assert "Invoices" in told.partition("ce-text")[2]
+    asked = next(b for b in at.button if b.label.startswith("and budget "))
+    asked.click().run()
+    assert at.session_state["opened"]["asked-2"].budget == int(
+        asked.label.rpartition(" ")[2].replace(",", "")
+    )
 
 def test_the_list_tells_of_new_answers_that_it_does_not_show(path, monkeypatch):
     with Journal(path) as journal:
