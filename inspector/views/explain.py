@@ -113,7 +113,9 @@ def candidates(opened: Opened, rows: list[Row], shown: str, find: str) -> None:
     """Draw the ranked table beside the candidate that is looked at, or why there is none."""
     found = {option_of(row.key): row for row in rows_like(rows, shown, find)}
     if found:
-        name = state.picked("candidate", found)
+        # Of duplicates what repeats is looked for, not what stands.
+        is_copy = [name for name, row in found.items() if fell_for(row) is Reason.DUPLICATE]
+        name = state.picked("candidate", [*(is_copy if shown == "Duplicates" else ()), *found])
         left, right = st.columns([64, 36], gap="small")
         with left:
             ranked(opened, rows, list(found.values()), name)

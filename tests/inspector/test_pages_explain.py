@@ -172,6 +172,7 @@ def test_a_duplicate_stands_beside_what_it_repeats_with_both_places_and_leads_to
     assert grids(at)["ranked"]["chosen"] == "memories/0"
     at = a_page("explain", trace="upload-1", opened=opened, shown="Duplicates")
     assert [row["id"] for row in grids(at)["ranked"]["rows"]] == ["memories/0", "memories/1"]
+    assert grids(at)["ranked"]["chosen"] == "memories/1"
 
 
 def test_equal_copies_are_named_once_beneath_what_stands_for_them():
