@@ -288,6 +288,8 @@ def head(found: int, total: int, asked: Mapping[str, Any], unseen: int) -> None:
     ticked: list[str] = st.session_state.get("ticked", [])
     with st.container(horizontal=True, vertical_alignment="center"):
         told = " Choose one to see why: by a click, or J, K and Enter." if found else ""
+        if _QUOTES.search(st.session_state["q"] or ""):
+            told += " Words in quotes are searched one by one."
         st.caption(f"{found:,} of {total:,} questions.{told}")
         if unseen > 0 and st.button(wording.counted(unseen, "new answer"), key="show-new", type="primary"):
             clear()

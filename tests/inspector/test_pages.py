@@ -170,6 +170,7 @@ def test_an_answer_is_found_by_its_own_id_its_beginning_and_a_candidates_address
         assert cells(at, "traces", "question") == expected, words
         assert cells(at, "traces", "found")[0] == where, words
         assert f"{len(expected)} of 2 questions" in said(at)
+        assert ("searched one by one" in said(at)) == words.startswith("“")
     at = a_page("traces", journal=path, monkeypatch=monkeypatch, q="zebra", only="Slow")
     assert "0 of 2 questions" in said(at)
     assert "Searched: questions, notes" in said(at)
