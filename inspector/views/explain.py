@@ -509,7 +509,7 @@ def look_at(name: str) -> None:
 def export(opened: Opened, rows: list[Row], shown: str, find: str) -> None:
     """Draw what can be taken away."""
     context = opened.context
-    named = partial(file_name, context.request.query, opened.name)
+    named = partial(file_name, context.request.query, [opened.name])
     narrowed_to = rows_like(rows, shown, find)
     st.text("The whole trace, its table, or an account to paste into an issue.")
     with st.container(horizontal=True):
@@ -522,5 +522,5 @@ def export(opened: Opened, rows: list[Row], shown: str, find: str) -> None:
         trace = json.dumps(context.to_dict(), ensure_ascii=False).encode()
         cards.download("Trace as JSON", trace, named("trace.json"), "application/json")
         account = exports.as_markdown(context).encode()
-        cards.download("Account as Markdown", account, named("context.md"), "text/markdown")
+        cards.download("Account as Markdown", account, named("account.md"), "text/markdown")
         cards.download("Text alone", context.text.encode(), named("context.txt"))

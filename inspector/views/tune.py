@@ -329,4 +329,4 @@ def copy(
         with settings, cards.guard("Copy the address instead."):
             st.caption("JSON, for --settings FILE and ContextEngine.from_file(FILE)")
             st.code(as_json(changed), language="json", wrap_lines=True)
-            save(columns, contexts, trace)
+            save(columns, contexts, [trace])

@@ -317,7 +317,7 @@ def test_task_11_an_account_is_taken_away(visit, folder):
     page.get_by_role("button", name="Export").or_(page.get_by_role("radio", name="Export")).first.click()
     with page.expect_download() as download:
         page.get_by_role("button", name="Account as Markdown").click()
-    assert download.value.suggested_filename.endswith("-context.md")
+    assert download.value.suggested_filename.endswith("-account.md")
     assert clicks(page) <= MOST_CLICKS
 
 
