@@ -25,6 +25,9 @@ from langchain_context_engine.trace.replay import REQUERY_SETTINGS, Diff
 REST = 2.0
 """Seconds: what is turned again before is turned on."""
 
+LONGEST_COUNT = 7
+"""Digits of a budget that an address may ask for, whatever would fit."""
+
 TOLD = "A is as recorded, B as turned."
 VIEWS = ("Candidates", "Texts")
 LABELS = {
@@ -193,7 +196,10 @@ def draw_knobs(opened: Opened, recorded: Knobs) -> None:
         bounds = BOUNDS.get(name) or BOUNDS.get(name.partition("_")[0] + "_")
         if bounds:
             # Whatever was recorded, or is to be tried, can be shown.
-            shown, (least, most, step) = (value, session.get(name, value)), bounds
+            shown, (least, most, step) = [value, session.get(name, value)], bounds
+            asked = st.query_params.get(name, "")
+            if not most and asked.isdecimal() and len(asked) <= LONGEST_COUNT:
+                shown.append(int(asked))
             least, most = min(least, *shown), max(most or largest, *shown)
             of = type(value)
             slider, field = st.columns([68, 32], vertical_alignment="bottom", gap="small")
