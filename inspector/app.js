@@ -1,14 +1,21 @@
-// One press of the back key goes back one page, or section: what else changes within a page replaces its address.
+// One press of the back key goes back one page, section or trace: what else changes within a page replaces its
+// address. Streamlit names the next page's trace on the present page first: that entry becomes the next page's.
 (() => {
   if (window.contextInspectorAddress) return;
   window.contextInspectorAddress = true;
-  const sectionOf = ({ search }) => new URLSearchParams(search).get('section');
+  const named = ({ search }, name) => new URLSearchParams(search).get(name);
   const push = history.pushState.bind(history);
+  let onTheWay = null;
   history.pushState = (state, title, address) => {
     const next = new URL(address, location.href);
     const isSamePage = next.pathname === location.pathname;
-    if (isSamePage && sectionOf(next) === sectionOf(location)) history.replaceState(state, title, address);
+    const trace = named(location, 'trace');
+    const isOther = trace !== null && trace !== named(next, 'trace');
+    const isSameSection = named(next, 'section') === named(location, 'section');
+    const isWay = location.href === onTheWay && next.search === location.search;
+    if (isSamePage ? !isOther && isSameSection : isWay) history.replaceState(state, title, address);
     else push(state, title, address);
+    onTheWay = isSamePage && isOther ? location.href : null;
   };
   // U undoes wherever the focus is, on a slider or in a box for numbers too; where one writes words, it is a letter.
   document.addEventListener('keydown', (event) => {
@@ -19,6 +26,13 @@
     event.preventDefault();
     undo.click();
   });
+  // Where a question is asked one can write at once.
+  let asked = null;
+  new MutationObserver(() => {
+    const field = document.querySelector('[role=dialog] .st-key-new-question input');
+    if (field && field !== asked) field.focus();
+    asked = field;
+  }).observe(document.body, { childList: true, subtree: true });
   // A segment of a bar leads where the row of its candidate does.
   document.addEventListener('click', (event) => {
     const name = event.target.closest?.('[data-leads-to]')?.dataset.leadsTo;

@@ -41,7 +41,6 @@ const CELLS = {
 
 const tick = (row, column, state) => {
   const box = make("input", { type: "checkbox", "aria-label": `${column.label}: ${row.label ?? row.id}` });
-  box.checked = state.pending("ticked").get(row.id) ?? state.data.ticks.includes(row.id);
   box.addEventListener("click", (event) => event.stopPropagation());
   box.addEventListener("change", () => {
     state.tell("ticked", row.id, box.checked);
@@ -120,6 +119,9 @@ const begin = (root, of) => {
   state.show = () => {
     for (const row of box.querySelectorAll("tr[data-id]")) {
       row.setAttribute("aria-selected", String(row.dataset.id === state.chosen));
+      // In its place: a box that is drawn anew in the middle of a press is not ticked by it.
+      const tick = row.querySelector("input[type=checkbox]");
+      if (tick) tick.checked = state.isTicked(row.dataset.id);
     }
   };
   state.reveal = () => {
@@ -160,6 +162,7 @@ const begin = (root, of) => {
   // What was told and is not acted on yet: id → value. It stays drawn, whatever an earlier run says.
   state.pending = (name) => new Map(
     (state.logs[name] ?? []).filter(({ at }) => at > state.seen(name)).map(({ id, value }) => [id, value]));
+  state.isTicked = (id) => state.pending("ticked").get(id) ?? state.data.ticks.includes(id);
   state.walk = (by) => {
     const ids = state.data.rows.filter((row) => !row.line).map((row) => row.id);
     if (!ids.length) return;
@@ -232,7 +235,9 @@ export default function ({ parentElement, data, setStateValue, setTriggerValue }
   state.keep = setStateValue;
   state.data = data;
   if (isNew && !data.opens && state.choseAt > state.seen("chosen")) state.tellAgain(data.rests ? "rested" : "");
-  const { chosen, seen, ...rest } = data;
+  // What was told in the middle of that may not have arrived.
+  if (isNew) for (const name of Object.keys(state.logs)) if (state.pending(name).size) state.keep(name, state.logs[name]);
+  const { chosen, seen, ticks, ...rest } = data;
   const columns = columnsOf(data);
   const drawn = JSON.stringify([rest, columns.length]);
   // A run from before the last choice does not take it back.

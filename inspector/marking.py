@@ -33,6 +33,8 @@ ALIKE = 100
 """Of a similarity: nothing differs that is compared."""
 
 _LONGEST_STRUCK, _MOST_LINES, _ENDS = 160, 3, 60
+_FIRST_WORDS = re.compile(rf".{{0,{_ENDS}}}(?!\S)")
+_LAST_WORDS = re.compile(rf"(?<!\S).{{0,{_ENDS}}}\Z")
 
 
 def pieces(text: str, terms: Sequence[str]) -> list[tuple[str, bool]]:
@@ -104,7 +106,8 @@ def _struck(text: str) -> str:
     """Return what does not stand in the text; the middle of what is long is folded."""
     body = text.strip("\n")
     lead, tail = text[: len(text) - len(text.lstrip("\n"))], text[len(text.rstrip("\n")) :] or "\n"
-    ends = body[:_ENDS].split("\n")[0], body[-_ENDS:].split("\n")[-1]
+    words = _FIRST_WORDS.match(body), _LAST_WORDS.search(body, max(0, len(body) - _ENDS))
+    ends = words[0][0] if words[0] else body[:_ENDS], words[1][0] if words[1] else body[-_ENDS:]
     folded = body[len(ends[0]) : -len(ends[1]) or None]
     if len(text) <= _LONGEST_STRUCK and text.count("\n") <= _MOST_LINES:
         return f"<del>{escape(text)}</del>"

@@ -116,15 +116,16 @@ def option_of(key: Key) -> str:
     return f"{source}/{key[1]}"
 
 
-def file_name(query: str, trace: str, what: str) -> str:
-    """Return what a file is called that tells something of a question, and of which answer it is.
+def file_name(query: str, traces: Iterable[str], what: str) -> str:
+    """Return what a file is called that tells something of a question, and of which answers it is.
 
     Example:
-        >>> file_name("When do invoices go out?", "86dd81fd0f", "candidates.csv")
-        'when-do-invoices-go-out-86dd81fd-candidates.csv'
+        >>> file_name("When do invoices go out?", ["86dd81fd0f", "sample-latest"], "compared.csv")
+        'when-do-invoices-go-out-86dd81fd-sample-latest-compared.csv'
     """
     words = re.findall(r"[a-z0-9]+", query.lower()[:200])
-    return "-".join([*words[:6], trace if trace.startswith("sample-") else trace[:8], what])
+    names = (trace if trace.startswith("sample-") else trace[:8] for trace in traces)
+    return "-".join([*words[:6], *names, what])
 
 
 def plain(label: str) -> str:

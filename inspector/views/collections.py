@@ -86,8 +86,8 @@ def ask_button(
 
     Args:
         label: What it says.
-        context: The answer whose question is asked again, narrowed as it was; without one the form is as it
-            was sent last, else it has the question that is looked at.
+        context: The answer whose question is asked again, narrowed as it was; without one the question is
+            still to be written, within the scope and budget of the one that is looked at.
         changed: Settings of a replay to ask with.
         **given: As for `st.button`.
     """
@@ -100,12 +100,11 @@ def ask_button(
             budget, request = (context or looked_at).budget, (context or looked_at).request
             told = ", ".join(f"{name}={value}" for name, value in request.scope.items())
             form = {
-                "new-question": request.query,
+                "new-question": "" if context is None else request.query,
                 "asked-budget": min(budget, MOST_TOKENS),
                 "asked-scope": told,
             }
-            sent = st.session_state.get("sent") if context is None else None
-            st.session_state.update(sent or form)
+            st.session_state.update(form)
 
     if st.button(label, on_click=fill, **given):
         st.dialog("Ask a question", width="large")(ask)(context, changed or {})
@@ -113,7 +112,6 @@ def ask_button(
 
 def ask(context: Context | None, changed: Mapping[str, Any]) -> None:
     """Draw the form for a question; one press asks once, and the answer goes into the journal."""
-    session = st.session_state
     with cards.guard("Check the address, and that the server runs."):
         cards.alerts()
         if not place_of_store():
@@ -138,7 +136,6 @@ def ask(context: Context | None, changed: Mapping[str, Any]) -> None:
             st.code(as_json(changed), language="json", wrap_lines=True)
     if not is_asked:
         return
-    session["sent"] = {name: session[name] for name in ("new-question", "asked-budget", "asked-scope")}
     with cards.guard("Correct the form and ask again."), st.spinner("Asking…"):
         if not (question or "").strip():
             raise ConfigError("give a question and choose a collection")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from html import escape
 from typing import Any
@@ -144,7 +144,7 @@ def compared(
     for letter in list(names)[1:]:
         with st.expander(f"A against {letter}", expanded=len(names) == PAIR):
             passages(first, contexts[letter], [*columns[letter], *columns["A"]])
-    save(columns, contexts, names["A"])
+    save(columns, contexts, names.values())
 
 
 def side_by_side(
@@ -203,11 +203,11 @@ def side_by_side(
     st.html(f'<div class="ce-panel ce-sides">{lines}{text}</div>')
 
 
-def save(columns: Mapping[str, list[Row]], contexts: Mapping[str, Context], trace: str) -> None:
+def save(columns: Mapping[str, list[Row]], contexts: Mapping[str, Context], traces: Iterable[str]) -> None:
     """Draw the button that saves every candidate with its fate in each context."""
     table = aligned(columns, contexts, only=False)
     cells = exports.as_csv([row["cells"] for row in table if "cells" in row])
-    name = wording.file_name(contexts["A"].request.query, trace, "compared.csv")
+    name = wording.file_name(contexts["A"].request.query, traces, "compared.csv")
     cards.download("Candidates as CSV", cells, name, "text/csv")
 
 

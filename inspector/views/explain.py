@@ -53,7 +53,7 @@ NONE_SHOWN = {
 }
 IN_ORDER = {"selection": "score"}
 PAIR_HEIGHT = 190
-TEXT_HEIGHT = 210
+TEXT_HEIGHT, LINES_HEIGHT = 210, 80
 MOST_CHANGES = 4
 MOST_TOLD = 5
 MOST_ADMITTED = 8
@@ -113,7 +113,9 @@ def candidates(opened: Opened, rows: list[Row], shown: str, find: str) -> None:
     """Draw the ranked table beside the candidate that is looked at, or why there is none."""
     found = {option_of(row.key): row for row in rows_like(rows, shown, find)}
     if found:
-        name = state.picked("candidate", found)
+        # Of duplicates what repeats is looked for, not what stands.
+        is_copy = [name for name, row in found.items() if fell_for(row) is Reason.DUPLICATE]
+        name = state.picked("candidate", [*(is_copy if shown == "Duplicates" else ()), *found])
         left, right = st.columns([64, 36], gap="small")
         with left:
             ranked(opened, rows, list(found.values()), name)
@@ -211,14 +213,18 @@ def not_offered(context: Context, label: str, named: str) -> list[KnownItem]:
 
 
 def store_told(context: Context, found: Sequence[KnownItem]) -> None:
-    """Draw what the store says of the first that were not offered, each with what lets it in."""
+    """Draw what the store says of the first that were not offered, each with its text and what lets it in."""
+    terms = query_terms(context.request.query)
     for item in found[:MOST_TOLD]:
-        st.html(f'<div class="ce-panel ce-why">{escape(item.sentence)}</div>')
+        shown = marking.box(marking.beginning(item.text, terms), height=LINES_HEIGHT)
+        st.html(f'<div class="ce-panel ce-why">{escape(item.sentence)}</div>{shown}')
         if item.rank is None:
             continue
         # It brings the record among the candidates, where its fate is told in full.
         asked = dataclasses.replace(context.request, limit=item.rank)
-        ways = {f"Ask again with limit {item.rank:,}{'' if item.changes else ', still out'}": asked}
+        is_in = item.changes == (f"limit {item.rank}",)
+        found_none = "" if is_in else ", still out (budget: none found)"
+        ways = {f"Ask again with limit {item.rank:,}{found_none}": asked}
         if item.budget is not None:
             ways = {
                 f"Ask again with limit {item.rank:,} (offered, no room)": asked,
@@ -378,7 +384,7 @@ def wanted(opened: Opened, row: Row) -> None:
                 "Try in Tune", key=f"take-{number}-{change.setting}", type="tertiary", disabled=not can,
                 help=None if can else f"Tune has no knob for {change.setting}; set it in your application.",
             ):  # fmt: skip
-                open_with(opened, change.settings)
+                open_with(opened, change.settings, row.key)
         more = len(changes) - MOST_CHANGES
         last = f"And {more} other single changes. " if more > 0 else ""
         if changes.untried:
@@ -415,7 +421,7 @@ def in_order(opened: Opened, row: Row) -> None:
     told, button = st.columns([76, 24], vertical_alignment="center", gap="small")
     told.caption(f"Packed by rank, not by worth (selection: score, a replay): {again.sentence}.")
     if button.button("Try in Tune", key="take-in-order", type="tertiary"):
-        open_with(opened, IN_ORDER)
+        open_with(opened, IN_ORDER, row.key)
 
 
 def budget(opened: Opened, rows: list[Row]) -> None:
@@ -503,7 +509,7 @@ def look_at(name: str) -> None:
 def export(opened: Opened, rows: list[Row], shown: str, find: str) -> None:
     """Draw what can be taken away."""
     context = opened.context
-    named = partial(file_name, context.request.query, opened.name)
+    named = partial(file_name, context.request.query, [opened.name])
     narrowed_to = rows_like(rows, shown, find)
     st.text("The whole trace, its table, or an account to paste into an issue.")
     with st.container(horizontal=True):
@@ -516,5 +522,5 @@ def export(opened: Opened, rows: list[Row], shown: str, find: str) -> None:
         trace = json.dumps(context.to_dict(), ensure_ascii=False).encode()
         cards.download("Trace as JSON", trace, named("trace.json"), "application/json")
         account = exports.as_markdown(context).encode()
-        cards.download("Account as Markdown", account, named("context.md"), "text/markdown")
+        cards.download("Account as Markdown", account, named("account.md"), "text/markdown")
         cards.download("Text alone", context.text.encode(), named("context.txt"))

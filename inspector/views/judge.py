@@ -167,6 +167,5 @@ def exchange() -> None:
     count.text(f"{wording.counted(len(judgments), 'judgment')} of {questions}, kept {where}.")
     lines = judgments_as_lines([(j.query, j.key, j.rater, j.grade) for j in judgments])
     with out:
-        cards.download(
-            "Export as JSON Lines", lines, "judgments.jsonl", "application/jsonl", disabled=not judgments
-        )
+        name = f"judgments-of-{questions.replace(' ', '-')}.jsonl"
+        cards.download("Export as JSON Lines", lines, name, "application/jsonl", disabled=not judgments)

@@ -153,7 +153,10 @@ def views() -> None:
             days = {key: date.fromisoformat(kept[name][key]) for key in DAYS if key in kept[name]}
             session.update({**kept[name], **days, "view": name})
         elif name:
-            keep(name, {key: str(session[key]) for key in FILTERS if session.get(key)})
+            keep(name, shown())
+
+    def shown() -> dict[str, str]:
+        return {key: str(session[key]) for key in FILTERS if session.get(key)}
 
     def keep(name: str, filters: Mapping[str, str]) -> None:
         with cards.kept_guard("Give the view a name, and check that the journal can be written."):
@@ -161,6 +164,10 @@ def views() -> None:
                 journal.keep_view(name, filters)
             session["view"] = name if filters else None
 
+    usual, name = {"only": "All", "sorted": SORTS[0]}, session.get("view") or ""
+    if name in kept and {**usual, **kept[name]} != {**usual, **shown()}:
+        # Of what is not shown any more the name can be chosen again.
+        session["view"] = None
     chosen = st.selectbox(
         "Saved views", list(kept), index=None, key="view", on_change=take, accept_new_options=True, width=200,
         placeholder="choose, or name this",
@@ -281,6 +288,8 @@ def head(found: int, total: int, asked: Mapping[str, Any], unseen: int) -> None:
     ticked: list[str] = st.session_state.get("ticked", [])
     with st.container(horizontal=True, vertical_alignment="center"):
         told = " Choose one to see why: by a click, or J, K and Enter." if found else ""
+        if _QUOTES.search(st.session_state["q"] or ""):
+            told += " Words in quotes are searched one by one."
         st.caption(f"{found:,} of {total:,} questions.{told}")
         if unseen > 0 and st.button(wording.counted(unseen, "new answer"), key="show-new", type="primary"):
             clear()

@@ -15,14 +15,18 @@ from inspector.knobs import FULL, PART, SHARE, WEIGHT, Knobs, as_json
 from inspector.state import Opened
 from inspector.views import collections
 from inspector.views.compare import passages, save, side_by_side, told_moves
-from inspector.wording import plain
+from inspector.wording import option_of, plain
 from langchain_context_engine import Context, diff
 from langchain_context_engine.evaluation.quality import change, quality
+from langchain_context_engine.models.types import Key
 from langchain_context_engine.trace.explain import Row
 from langchain_context_engine.trace.replay import REQUERY_SETTINGS, Diff
 
 REST = 2.0
 """Seconds: what is turned again before is turned on."""
+
+LONGEST_COUNT = 7
+"""Digits of a budget that an address may ask for, whatever would fit."""
 
 TOLD = "A is as recorded, B as turned."
 VIEWS = ("Candidates", "Texts")
@@ -114,10 +118,15 @@ def turn_to(trace: str, knobs: Knobs) -> None:
     st.session_state.update({**knobs, "knobs-of": trace})
 
 
-def open_with(opened: Opened, settings: Mapping[str, Any]) -> None:
-    """Go to the Tune page of a trace with the knobs turned to some settings of a replay."""
-    turn_to(opened.name, tuning.turned_by(tuning.recorded(opened.context), settings))
-    state.open_page(opened.name, "tune")
+def open_with(opened: Opened, settings: Mapping[str, Any], key: Key) -> None:
+    """Go to the Tune page of a trace, to a candidate, with the knobs turned to some settings of a replay."""
+    recorded = tuning.recorded(opened.context)
+    knobs = tuning.turned_by(recorded, settings)
+    turn_to(opened.name, knobs)
+    st.session_state["side"] = option_of(key)
+    # Streamlit writes what is set before a knob is drawn into no address.
+    turned = {name: str(knobs[name]) for name in turned_of(recorded, knobs)}
+    state.open_page(opened.name, "tune", **turned)
 
 
 def show() -> None:
@@ -187,7 +196,10 @@ def draw_knobs(opened: Opened, recorded: Knobs) -> None:
         bounds = BOUNDS.get(name) or BOUNDS.get(name.partition("_")[0] + "_")
         if bounds:
             # Whatever was recorded, or is to be tried, can be shown.
-            shown, (least, most, step) = (value, session.get(name, value)), bounds
+            shown, (least, most, step) = [value, session.get(name, value)], bounds
+            asked = st.query_params.get(name, "")
+            if not most and asked.isdecimal() and len(asked) <= LONGEST_COUNT:
+                shown.append(int(asked))
             least, most = min(least, *shown), max(most or largest, *shown)
             of = type(value)
             slider, field = st.columns([68, 32], vertical_alignment="bottom", gap="small")
@@ -323,4 +335,4 @@ def copy(
         with settings, cards.guard("Copy the address instead."):
             st.caption("JSON, for --settings FILE and ContextEngine.from_file(FILE)")
             st.code(as_json(changed), language="json", wrap_lines=True)
-            save(columns, contexts, trace)
+            save(columns, contexts, [trace])

@@ -31,6 +31,7 @@ class KnownItem:
     Attributes:
         key: The record's (source, id).
         label: What a person knows it by.
+        text: Its text.
         is_offered: It is among the candidates; `reason` then says what became of it.
         reason: In words, what kept it out: a filter of the request, its rank, or a later stage.
         rank: Its place in its source's order, from 1; None where the first `DEEPEST` lack it.
@@ -43,6 +44,7 @@ class KnownItem:
     label: str
     is_offered: bool
     reason: str
+    text: str = ""
     rank: int | None = None
     leg_ranks: Mapping[str, int] = field(default_factory=dict)
     changes: tuple[str, ...] = ()
@@ -93,7 +95,7 @@ def _told(
     candidate: Candidate, source: Any, engine: ContextEngine, request: ContextRequest, context: Context
 ) -> KnownItem:
     key = candidate.key
-    item = KnownItem(key=key, label=label_of(candidate), is_offered=False, reason="")
+    item = KnownItem(key=key, label=label_of(candidate), is_offered=False, reason="", text=candidate.text)
     offered = {each.key for each in context.candidates} | {each.key for each in context.decisions}
     if key in offered:
         changes = tuple(change.sentence for change in what_would_it_take(context, key))

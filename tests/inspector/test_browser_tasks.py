@@ -69,6 +69,12 @@ def test_task_1_why_a_record_is_missing_and_what_would_admit_it(visit, folder):
     places = (page.locator(name).first for name in (".ce-fate", ".ce-where", ".ce-reason", ".ce-change"))
     assert_on_every_screen(page, *places)
     assert clicks(page) <= MOST_CLICKS
+    page.get_by_role("button", name="Try in Tune").first.click()
+    page.wait_for_url("**/tune?**side=**")
+    figures = page.inner_text(".ce-figures")
+    other = visit(page.url.split("/", 3)[3])
+    assert other.inner_text(".ce-figures") == figures
+    assert "(" in figures.partition("passages")[0]
 
 
 def test_task_2_a_duplicate_beside_what_it_repeats(visit, folder):
@@ -126,6 +132,9 @@ def test_task_5_a_slider_and_what_it_gives_are_on_one_screen(visit, folder, size
     slider.scroll_into_view_if_needed()
     assert is_on_screen(page, slider)
     assert is_on_screen(page, figures)
+    if size["width"] < 640:
+        hidden = "one => one.scrollHeight - one.clientHeight"
+        assert page.locator(".st-key-tune-knobs").evaluate(hidden) < 24
     turned = page.url
     page.keyboard.press("u")
     until(page, lambda: page.url != turned)
@@ -250,7 +259,7 @@ def test_why_a_record_was_not_offered_is_heard_of_its_store_where_it_is_missed(v
     until(page, lambda: "rank 2" in page.inner_text(".ce-fate") or "out ·" in page.inner_text(".ce-fate"))
 
 
-def test_task_9_a_question_is_asked_from_any_page_and_the_form_is_there_when_one_comes_back(visit, tmp_path):
+def test_task_9_a_question_is_asked_from_any_page_and_the_next_is_written_at_once(visit, tmp_path):
     a_store(tmp_path)
     page = visit("figures")
     page.get_by_role("button", name="Ask", exact=True).click()
@@ -269,7 +278,29 @@ def test_task_9_a_question_is_asked_from_any_page_and_the_form_is_there_when_one
     settle(page)
     page.get_by_role("button", name="Ask", exact=True).click()
     field = page.get_by_label("Question", exact=True)
-    until(page, lambda: field.input_value() == "When do invoices go out?")
+    until(page, lambda: field.evaluate("one => one === document.activeElement"))
+    assert field.input_value() == ""
+
+
+@pytest.mark.parametrize("name", ["explain", "tune"])
+def test_from_an_answer_asked_anew_the_back_key_leads_to_the_old_one(visit, folder, tmp_path, name):
+    """From Explain it left the inspector; from Tune it led to Tune of the new answer."""
+    a_store(tmp_path)
+    with Journal(folder / "j.db") as journal:
+        trace = journal.record(a_context(query="Who is asked twice?"))
+    page = visit(f"{name}?trace={trace}")
+    page.get_by_role("button", name="Ask this again").click()
+    page.get_by_label("Open its store first").click()
+    page.keyboard.type(str(tmp_path))
+    page.keyboard.press("Enter")
+    field = page.get_by_label("Question", exact=True)
+    until(page, lambda: field.input_value() == "Who is asked twice?")
+    page.get_by_role("dialog").get_by_role("button", name="Ask", exact=True).click()
+    page.wait_for_url(lambda url: "/explain?" in url and trace not in url)
+    settle(page)
+    page.go_back()
+    page.wait_for_url(lambda url: f"/{name}?" in url and trace in url)
+    until(page, lambda: page.locator(".ce-id").first.text_content() == trace)
 
 
 def test_task_10_an_address_shows_another_person_the_same(visit, folder):
@@ -289,7 +320,7 @@ def test_task_11_an_account_is_taken_away(visit, folder):
     page.get_by_role("button", name="Export").or_(page.get_by_role("radio", name="Export")).first.click()
     with page.expect_download() as download:
         page.get_by_role("button", name="Account as Markdown").click()
-    assert download.value.suggested_filename.endswith("-context.md")
+    assert download.value.suggested_filename.endswith("-account.md")
     assert clicks(page) <= MOST_CLICKS
 
 

@@ -170,6 +170,7 @@ def test_an_answer_is_found_by_its_own_id_its_beginning_and_a_candidates_address
         assert cells(at, "traces", "question") == expected, words
         assert cells(at, "traces", "found")[0] == where, words
         assert f"{len(expected)} of 2 questions" in said(at)
+        assert ("searched one by one" in said(at)) == words.startswith("“")
     at = a_page("traces", journal=path, monkeypatch=monkeypatch, q="zebra", only="Slow")
     assert "0 of 2 questions" in said(at)
     assert "Searched: questions, notes" in said(at)
@@ -222,6 +223,11 @@ def test_a_saved_view_is_chosen_by_its_name_and_forgotten(path, monkeypatch):
     at.selectbox(key="view").set_value("late lamps").run()
     assert cells(at, "traces", "question") == ["lamps and ropes?"]
     assert at.session_state["sorted"] == "-time"
+    assert at.selectbox(key="view").value == "late lamps"
+    at.text_input(key="q").set_value("").run()
+    assert at.selectbox(key="view").value is None
+    at.selectbox(key="view").set_value("late lamps").run()
+    assert cells(at, "traces", "question") == ["lamps and ropes?"]
     next(b for b in at.button if b.label == "Forget it").click().run()
     assert not at.selectbox(key="view").options
 
@@ -426,6 +432,21 @@ def test_m98_one_press_asks_once_and_a_run_ends(tmp_path):
     assert (at.session_state["asked"], at.session_state["trace"]) == (1, "asked-1")
     at.run()
     assert at.session_state["asked"] == 1
+    # With the budget that is told it is asked, and that lets the record in.
+    at.session_state["opened"] = {
+        "upload-2": a_context([], query="When do plants go out?", limit=1, budget=20)
+    }
+    at.session_state["trace"] = "upload-2"
+    go_on(at, "explain")
+    at.text_input(key="find").set_value(texts[0]).run()
+    next(b for b in at.button if b.key == "ask-store").click().run()
+    (told,) = [html for html in htmls(at) if "ce-why" in html]
+    assert "Invoices" in told.partition("ce-text")[2]
+    asked = next(b for b in at.button if b.label.startswith("and budget "))
+    asked.click().run()
+    assert at.session_state["opened"]["asked-2"].budget == int(
+        asked.label.rpartition(" ")[2].replace(",", "")
+    )
 
 
 def test_the_list_tells_of_new_answers_that_it_does_not_show(path, monkeypatch):

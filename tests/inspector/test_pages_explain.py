@@ -102,6 +102,10 @@ def test_what_would_admit_a_candidate_is_there_without_being_asked_and_opens_in_
     next(b for b in at.button if b.label == "Try in Tune").click().run()
     assert not at.exception
     assert at.slider(key="budget").value > 60
+    assert grids(at)["aligned"]["chosen"] == "memories/d"
+    budget = at.query_params["budget"]
+    other = a_page("tune", trace="upload-1", opened={"upload-1": context}, budget=budget)
+    assert html_with(other, "ce-figures") == html_with(at, "ce-figures")
 
 
 @pytest.mark.parametrize("name", ["c", "d"])
@@ -168,6 +172,7 @@ def test_a_duplicate_stands_beside_what_it_repeats_with_both_places_and_leads_to
     assert grids(at)["ranked"]["chosen"] == "memories/0"
     at = a_page("explain", trace="upload-1", opened=opened, shown="Duplicates")
     assert [row["id"] for row in grids(at)["ranked"]["rows"]] == ["memories/0", "memories/1"]
+    assert grids(at)["ranked"]["chosen"] == "memories/1"
 
 
 def test_equal_copies_are_named_once_beneath_what_stands_for_them():

@@ -83,6 +83,7 @@ def test_settings_come_from_the_address_and_nonsense_in_it_is_dropped():
     assert at.slider(key="w_relevance").value == 0.5
     assert at.selectbox(key="order").value == "relevance"
     assert at.slider(key="w_importance").value == 0.3
+    assert a_page("tune", trace=WEIGHTED, budget="99000").slider(key="budget").value == 99_000
 
 
 def test_all_weights_at_zero_are_a_card_not_a_crash():

@@ -6,6 +6,7 @@ import csv
 import doctest
 import io
 import json
+import re
 from collections import Counter
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -33,7 +34,7 @@ from inspector.candidates import (
 from inspector.exports import as_csv, as_markdown, rows_for_export
 from inspector.grading import UNJUDGED, grade_columns, grade_rows, quality_rows, tally
 from inspector.knobs import can_turn_to, changes, largest_budget, recorded, turned_by
-from inspector.marking import cut_pieces, cut_tokens, how_joined, passages_of_text
+from inspector.marking import cut, cut_pieces, cut_tokens, how_joined, passages_of_text
 from inspector.palette import FATE_COLOURS, FATES
 from inspector.views.compare import aligned, changed, told_keys, told_moves
 from inspector.views.traces import trace_rows
@@ -194,6 +195,11 @@ def test_the_pieces_of_a_cut_are_the_original_and_the_kept_ones_the_passage():
     kept = " ".join(text for text, is_kept in found if is_kept)
     assert kept.split() == passage.text.replace(" … ", " ").split()
     assert cut_tokens(context, passage) == (len(passage.text.encode()), len(original.encode()))
+
+
+def test_what_is_struck_out_is_folded_between_words():
+    struck = re.findall(r"<del>(.*?)</del>", cut([("alphabet " * 40, False)], ()))
+    assert {word for part in struck for word in part.split()} == {"alphabet"}
 
 
 def test_a_duplicate_stands_with_its_survivor_whether_that_is_in_or_fell_too():
