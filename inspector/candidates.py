@@ -35,7 +35,12 @@ RANKED_COLUMNS: Sequence[Column] = (
 
 ROOM_COLUMNS: Sequence[Column] = (
     {"name": "left", "label": "Left", "kind": "number", "width": 60, "help": "tokens left at its turn"},
-    {"name": "from", "label": "In from budget", "width": 130, "help": "and how many enter and leave then"},
+    {
+        "name": "from",
+        "label": "In with budget",
+        "width": 130,
+        "help": "a smaller one may do; and how many enter and leave then",
+    },
 )
 _NAMED = 3
 
