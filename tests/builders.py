@@ -7,12 +7,14 @@ import itertools
 import math
 import re
 import socket
+import subprocess
 import threading
 import time
 import uuid
 from collections.abc import Sequence
 
 import chromadb
+import httpx
 from langchain_core.embeddings import Embeddings
 
 from langchain_context_engine.models.types import Candidate, ContextRequest
@@ -149,3 +151,14 @@ def a_free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])
+
+
+def wait_until_it_answers(port: int, process: subprocess.Popen) -> None:
+    """Wait until a server of ours answers on a port of this machine, or its process has ended."""
+    until = time.monotonic() + 90
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            if httpx.get(f"http://127.0.0.1:{port}/health", timeout=60).status_code == httpx.codes.OK:
+                return
+        except httpx.TransportError:
+            time.sleep(0.1)

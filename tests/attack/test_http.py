@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from langchain_context_engine.journal import Journal
-from tests.builders import a_free_port
+from tests.builders import a_free_port, wait_until_it_answers
 from tests.conftest import ROOT
 
 PROGRAM = textwrap.dedent(
@@ -66,12 +66,7 @@ def serving(tmp_path):
     log = (tmp_path / "log").open("w")
     run = [sys.executable, "-c", PROGRAM, str(port), str(tmp_path / "journal.db")]
     process = subprocess.Popen(run, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
-    for _ in range(600):
-        try:
-            httpx.get(f"http://127.0.0.1:{port}/health")
-            break
-        except httpx.TransportError:
-            time.sleep(0.1)
+    wait_until_it_answers(port, process)
     try:
         yield port, process
     finally:

@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import subprocess
-import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,7 +20,7 @@ from starlette.testclient import TestClient
 from langchain_context_engine import Journal
 from langchain_context_engine.cli import main
 from langchain_context_engine.cli.serve import CLIENTS
-from tests.builders import a_free_port
+from tests.builders import a_free_port, wait_until_it_answers
 from tests.cli.conftest import COMMAND, environment
 from tests.conftest import ROOT
 
@@ -51,13 +50,7 @@ def test_serve_answers_with_a_token_within_its_scope_by_several_processes(store)
             with Journal(store / "journal.db") as journal:
                 before = journal.count()
             address = f"http://127.0.0.1:{port}"
-            until = time.monotonic() + 90
-            while time.monotonic() < until and process.poll() is None:
-                try:
-                    if httpx.get(f"{address}/health", timeout=60).status_code == 200:
-                        break
-                except httpx.TransportError:
-                    time.sleep(0.1)
+            wait_until_it_answers(port, process)
             told = httpx.post(f"{address}/build", json={"message": "invoices?"}, timeout=60)
             assert told.status_code == 401
             headers = {"authorization": "Bearer a-token"}
