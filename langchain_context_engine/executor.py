@@ -283,16 +283,24 @@ def _held(asked: float) -> Iterator[Turn]:
 
 
 @contextmanager
+def _let_in() -> Iterator[Future[None]]:
+    """Stand in the queue and give what is done when there is room; whoever does not wait for it gives up."""
+    let_in = _turnstile.enter()
+    with ExitStack() as waiting:
+        waiting.callback(_turnstile.give_up, let_in)
+        yield let_in
+        waiting.pop_all()
+
+
+@contextmanager
 def turn() -> Iterator[Turn]:
     """Wait for a turn and have it for a block; within a turn there is nothing to wait for."""
     if _current.get() is not None:
         yield Turn(0.0, lambda: None)
         return
-    asked, let_in = time.monotonic(), _turnstile.enter()
-    with ExitStack() as waiting:
-        waiting.callback(_turnstile.give_up, let_in)
+    asked = time.monotonic()
+    with _let_in() as let_in:
         let_in.result()
-        waiting.pop_all()
     with _held(asked) as mine, answering():
         yield mine
 
@@ -303,11 +311,9 @@ async def aturn() -> AsyncIterator[Turn]:
     if _current.get() is not None:
         yield Turn(0.0, lambda: None)
         return
-    asked, let_in = time.monotonic(), _turnstile.enter()
-    with ExitStack() as waiting:
-        waiting.callback(_turnstile.give_up, let_in)
+    asked = time.monotonic()
+    with _let_in() as let_in:
         await asyncio.wrap_future(let_in)
-        waiting.pop_all()
     with _held(asked) as mine:
         yield mine
 
