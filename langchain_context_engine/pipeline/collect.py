@@ -240,14 +240,12 @@ class _Entry:
         own: set[Key] = set()
         fell: Counter[Reason] = Counter()
         for item in offer:
-            is_fit = _holds(self._is_fit, item)
-            if not is_fit and not _holds(_is_named, item):
+            if not _holds(_is_named, item):
                 fell[Reason.INVALID] += 1
-            elif is_fit or _holds(self.in_scope, item):
+            elif _holds(self.in_scope, item):
                 candidate: Candidate = item if item.source else replace(item, source=name)
                 key = candidate.key
-                is_over = key not in self.found and self._is_over(len(own))
-                reason = self._unfit(candidate, is_fit=is_fit, is_over=is_over)
+                reason = self._unfit(candidate, is_over=key not in self.found and self._is_over(len(own)))
                 if reason is None:
                     own.add(key)
                     self._enter(candidate, name)
@@ -276,12 +274,8 @@ class _Entry:
     def _is_over(self, many: int) -> bool:
         return self.request.limit is not None and many >= self.request.limit
 
-    def _is_fit(self, item: Any) -> bool:
-        """Tell whether nothing is to be said of an item: the usual case, asked at once."""
-        return _is_named(item) and self.in_scope(item) and _is_sound(item) and self.passes(item)
-
-    def _unfit(self, candidate: Candidate, *, is_fit: bool, is_over: bool) -> Reason | None:
-        if not is_fit and not _holds(_is_sound, candidate):
+    def _unfit(self, candidate: Candidate, *, is_over: bool) -> Reason | None:
+        if not _holds(_is_sound, candidate):
             return Reason.INVALID
         if is_blank(candidate.text):
             return Reason.EMPTY
@@ -289,7 +283,7 @@ class _Entry:
         if excluded and (candidate.id in excluded or candidate.key in excluded):
             return Reason.EXCLUDED
         # What is pinned must come in: only the scope and exclusions keep it out.
-        if not is_fit and not candidate.is_pinned and not _holds(self.passes, candidate):
+        if not candidate.is_pinned and not _holds(self.passes, candidate):
             return Reason.FILTERED
         return Reason.OVER_LIMIT if is_over else None
 

@@ -125,7 +125,7 @@ class Block:
     """A passage as it is written: as it was given and with its marker, and whether its place is said.
 
     `parts` are what stands before the content, the content, and what stands after it; `text` all of them,
-    `edges` what `edges_of` tells of them, where the counter adds up.
+    `edges` what `edges_of` tells of them.
     """
 
     given: Passage
@@ -151,7 +151,6 @@ class Writer:
         self._layout = layout
         self._count = count
         self.counts_whole = False
-        self._adds_up = bool(getattr(count, "adds_up", False))
         self._blocks: dict[Key, Block] = {}
         self._beside: dict[Key, tuple[Passage, str, tuple[str, ...]]] = {}
         template = layout.template
@@ -216,7 +215,7 @@ class Writer:
         cited = with_fields(passage, citation=marker)
         text = block_of(cited, self._layout, says_place=says_place)
         parts = text.partition(passage.text) if passage.text else (text, "", "")
-        edges = edges_of(parts, self._count) if self._count is not None and self._adds_up else text
+        edges = text if self._count is None else edges_of(parts, self._count)
         return Block(passage, says_place, cited, text, parts, edges)
 
     def _written(self, groups: Mapping[str, Sequence[Passage]], blocks: Sequence[Block]) -> Written:
@@ -276,25 +275,27 @@ def count_parts(parts: Iterable[str | Edges], count: Callable[[str], int]) -> in
     them, some words, is counted in its place.
 
     Args:
-        parts: In order, each a text or, if the counter adds up, its `edges_of`.
+        parts: In order, each a text or its `edges_of`.
         count: The counter; `adds_up` tells whether it cuts a text so.
     """
-    if not getattr(count, "adds_up", False):
-        return count("".join(cast("Iterable[str]", parts)))
     found = edges_of(parts, count)
     if isinstance(found, str):
-        return measure(found, count)
+        return count(found)
     before, inner, after = found
     return measure(before, count) + inner + measure(after, count)
 
 
 def edges_of(parts: Iterable[str | Edges], count: Callable[[str], int]) -> Edges | str:
-    """Return the edges of parts that stand together; the text of all of them, where no word ends in it.
+    """Return the edges of parts that stand together; where no word ends in them, their text.
+
+    That is all that is told where the counter does not add up.
 
     Args:
         parts: In order, each a text or its edges.
-        count: A counter that adds up.
+        count: The counter.
     """
+    if not getattr(count, "adds_up", False):
+        return "".join(cast("Iterable[str]", parts))
     first, total, between = None, 0, ""
     for part in parts:
         found = (_edges_of(part, count) if part else None) if isinstance(part, str) else part
