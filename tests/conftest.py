@@ -101,6 +101,16 @@ def pytest_runtest_protocol(item, nextitem):
     return result
 
 
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch, request):
+    """Let a question wait until what it asks is read; of .8 s a loaded machine may need more for a few records.
+
+    What happens when that is over is tried by tests marked `hurried`.
+    """
+    if request.node.get_closest_marker("hurried") is None:
+        monkeypatch.setattr("langchain_context_engine.search.index_manager.WAIT_SECONDS", 60.0)
+
+
 @pytest.fixture(scope="session")
 def local_embeddings():
     """Return the real offline embeddings, their model loaded once."""

@@ -185,6 +185,7 @@ def test_a_program_that_only_opens_a_store_does_not_read_it_again(tmp_path):
     assert json.loads(run(ASK, tmp_path, "zebra").stdout)[0] == ["n7"]
 
 
+@pytest.mark.hurried
 def test_a_question_during_a_reading_says_so_with_figures_and_without_them_in_a_scope(tmp_path):
     """S2."""
     collection = a_store(tmp_path, 1100)
