@@ -90,6 +90,10 @@ class Names:
         told = FATES[reason]
         if reason is Reason.EXTRACTED:
             told = f"in, {details['chosen']:,} of its {details['units']:,} parts"
+        if "duplicate_of" in details:
+            how = self.how_alike(decision)
+            repeats = self.name(details["duplicate_of"]) + (f" ({how})" if how else "")
+            told = f"dropped: it repeats {repeats}, which fell too; {told.removeprefix('dropped: ')}"
         k = self.context.request.k
         if reason is Reason.OVER_K and k is not None and len(self.context.passages) < k:
             # One of those that were in then said nothing beside another, and left.
@@ -99,8 +103,6 @@ class Names:
         if reason is Reason.DUPLICATE:
             how = self.how_alike(decision)
             told += f": {self.name(details['winner'])}" + (f" ({how})" if how else "")
-        if "duplicate_of" in details:
-            told += f"; it repeats {self.name(details['duplicate_of'])}, which fell too"
         if "needed" in details:
             told += f": needs {details['needed']:,} tokens, {max(0, details['left']):,} were left at its turn"
         if reason is Reason.NOT_WORTH_READING:
