@@ -27,7 +27,8 @@ from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.freeze import clean_text
 from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.models.redact import safe_message
-from langchain_context_engine.models.types import Verdict
+from langchain_context_engine.models.types import Status, Verdict
+from langchain_context_engine.ranking.answerability import UNSURE
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.labels import labels
 
@@ -151,7 +152,7 @@ def encode(trace_id: str, at: float, context: Context, most_bytes: int) -> dict[
         "duplicates": sum(d.verdict is not Verdict.CHANGED and d.is_duplicate for d in context.decisions),
         "milliseconds": math.fsum(context.timings.values()),
         "warnings": len(context.warnings),
-        "status": str(context.status),
+        "status": status_of(context),
         "scope": scope_digest(context.request.scope),
         "offered": _as_json(offered),
         "timings": _as_json(context.timings),
@@ -159,6 +160,12 @@ def encode(trace_id: str, at: float, context: Context, most_bytes: int) -> dict[
         "body": body,
         "words": words(*_texts_of(context)),
     }
+
+
+def status_of(context: Context) -> str:
+    """Return how an answer ended: its status; unsure where what was found may hold a part of the question."""
+    is_unsure = any(warning.startswith(UNSURE) for warning in context.warnings)
+    return "unsure" if context.status is Status.OK and is_unsure else str(context.status)
 
 
 def _texts_of(context: Context) -> Iterator[str]:

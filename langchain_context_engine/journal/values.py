@@ -23,8 +23,8 @@ class TraceRow:
     `number` grows with every trace, `id` is what `Journal.trace` takes; `kept` counts the passages, `cut`
     those that stand in the text in part, `duplicates` also what fell itself; `scope` is a digest, "" of none,
     equal for equal scopes. `offered` is source → candidates, `timings` stage and `source_timings` source →
-    milliseconds. The status is ok, doubtful, partial, empty or failed. `note` and `tags` are what people
-    wrote of it.
+    milliseconds. The status is ok, unsure, doubtful, partial, empty or failed. `note` and `tags` are what
+    people wrote of it.
     """
 
     number: int

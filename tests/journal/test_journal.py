@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from langchain_context_engine import ContextEngine
+from langchain_context_engine import Context, ContextEngine, Journal
 from langchain_context_engine.errors import AllSourcesFailedError, ConfigError
 from langchain_context_engine.journal import Usage
 from langchain_context_engine.models.types import Status
@@ -244,3 +244,13 @@ def test_answers_are_usable_as_judgments_beside_those_of_people(journal):
         ("Are invoices paid?", "m1", 3, "ann"),
         ("How are invoices paid?", "bank", 2, "answers"), ("How are invoices paid?", "card", 2, "answers"),
     ]  # fmt: skip
+
+
+def test_an_answer_that_may_hold_a_part_of_the_question_is_listed_as_unsure(tmp_path):
+    """It was listed as ok, and the list's doubtful ones missed it."""
+    warnings = ("what was found may hold only a part of the question (confidence 0.27): nowhere in it: 'x'",)
+    with Journal(tmp_path / "j.db") as journal:
+        journal.record(Context(warnings=warnings))
+        journal.record(Context())
+        assert [row.status for row in journal.traces()] == ["ok", "unsure"]
+        assert journal.count(status="unsure") == 1
