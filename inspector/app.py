@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import importlib.util
 import sys
 from contextlib import suppress
@@ -41,14 +42,10 @@ def main() -> None:
     from inspector.views import collections
     from langchain_context_engine import ConfigError
 
+    views = {name: importlib.import_module(f"inspector.views.{name}") for name in PAGES}
     pages = st.session_state["pages"] = {
-        name: st.Page(
-            importlib.import_module(f"inspector.views.{name}").show,
-            title=name.capitalize(),
-            url_path=name,
-            default=name == PAGES[0],
-        )
-        for name in PAGES
+        name: st.Page(view.show, title=name.capitalize(), url_path=name, default=name == PAGES[0])
+        for name, view in views.items()
     }
     page = st.navigation(list(pages.values()), position="top")
     st.set_page_config(
@@ -65,6 +62,8 @@ def main() -> None:
             with suppress(ConfigError):
                 if page.url_path in AN_ANSWER and (opened := state.current()) is not None:
                     collections.ask_button("Ask this again", opened.context, key="ask-again", type="tertiary")
+            if files := getattr(views[page.url_path or PAGES[0]], "files", None):
+                cards.export(files)
         page.run()
     if not gc.get_freeze_count():
         # Streamlit collects garbage after every run, and the answer to a turned slider waits for that: over

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from html import escape
@@ -23,13 +24,20 @@ SHOWN = ("All", "In the context", "Near misses", "Left out", "Duplicates")
 """What rows can be narrowed to: near misses lacked only room; duplicates have what they repeat beside."""
 
 RANKED_COLUMNS: Sequence[Column] = (
-    {"name": "place", "label": "#", "kind": "number", "width": 46, "narrow": True},
+    {"name": "place", "label": "#", "kind": "number", "width": 46, "help": "rank"},
     {"name": "where", "label": "Place", "kind": "place", "width": 212, "narrow": True},
     {"name": "fate", "label": "Fate", "kind": "fate", "width": 126, "narrow": True},
-    {"name": "score", "label": "Score", "kind": "number", "width": 52},
+    {"name": "score", "label": "Score", "kind": "number", "width": 52, "narrow": True},
     {"name": "bar", "label": "Made of", "kind": "bar", "width": 62, "help": "weight × signal, stacked"},
     {"name": "text", "label": "Text"},
-    {"name": "tokens", "label": "Tokens", "kind": "number", "width": 76, "help": "needed/whole"},
+    {
+        "name": "tokens",
+        "label": "Tokens",
+        "kind": "number",
+        "width": 70,
+        "narrow": True,
+        "help": "What it takes with marker and place; in part/whole; of what is out, what it needed.",
+    },
     {"name": "cite", "label": "Cite", "width": 40},
 )
 
@@ -200,6 +208,7 @@ def ranked_rows(
     What is in no ranking since it repeats another stands beneath that, which tells how many there are.
     """
     rows, copies = beneath(context, rows)
+    known = {row.key: f"#{row.place}" if row.place else row.label for row in everyone or rows}
     full = max((row.score or 0.0 for row in rows), default=0.0) or 1.0
     table: list[GridRow] = []
     line = last_kept(rows) if everyone is None or len(everyone) == len(rows) else None
@@ -210,15 +219,25 @@ def ranked_rows(
             "cite": row.citation,
             "from": (admits or {}).get(row.key, ""),
         }
-        if copies[row.key]:
-            cells["text"] = [(f"stands for {copies[row.key]} ", True), *pieces(one_line(row.text), terms)]
-        if wholes and row.key in wholes:
+        told = f"stands for {copies[row.key]} " if copies[row.key] else repeats_told(context, row, known)
+        if told:
+            cells["text"] = [(told, True), *pieces(one_line(row.text), terms)]
+        if wholes and row.key in wholes and row.verdict is Verdict.KEPT:
             cells["tokens"] = f"{cells['tokens']}/{wording.number(wholes[row.key])}"
         table.append({"id": option_of(row.key), "label": row.label, "cells": cells})
         if index == line:
             told = f"{context.tokens:,} of {context.budget:,} tokens are used"
             table.append({"line": f"Nothing below this line got in: {told}"})
     return table
+
+
+def repeats_told(context: Context, row: Row, known: Mapping[Key, str]) -> str:
+    """Return whom a duplicate repeats, and how alike they are; "" of others."""
+    winner, alike = context.final_decisions()[row.key].repeats, row.details.get("similarity")
+    if winner is None:
+        return ""
+    share = f", {math.floor(alike)} % alike" if isinstance(alike, int | float) else ""
+    return f"repeats {known.get(winner, winner[1])}{share} "
 
 
 def beneath(context: Context, rows: Sequence[Row]) -> tuple[list[Row], Counter[Key]]:
@@ -339,7 +358,8 @@ def budget_bar(context: Context) -> str:
         key += _key(wording.counted(len(others), "other source"), sum(others), OTHERS)
     if shared := shared_tokens(context):
         # Without it the figures would not add up to the budget.
-        key += f'<span title="Joined, the passages take so many tokens less.">joined −{shared:,}</span>'
+        told = "Joined, the passages take fewer tokens than one by one."
+        key += f'<span title="{told}">by joining −{shared:,}</span>'
     return f'<div class="ce-spend">{bar}</div><div class="ce-keys">{key}</div>'
 
 

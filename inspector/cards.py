@@ -17,12 +17,14 @@ import pandas as pd
 import streamlit as st
 
 from inspector import opening, state, wording
+from inspector.exports import File
 from inspector.knobs import deviations
 from inspector.palette import FATE_COLOURS, GREY
 from inspector.state import Opened
 from inspector.wording import WITHOUT_WORDS, one_line
 from langchain_context_engine import ContextEngineError
 from langchain_context_engine.journal import TraceRow
+from langchain_context_engine.journal.traces import status_of
 from langchain_context_engine.models.redact import safe_message
 
 RECORD = """\
@@ -32,9 +34,10 @@ engine.build("your question", scope={...})
 
 ADVICE = "Go back, or choose another trace on the Traces page."
 STATUSES = {
-    "ok": "Nothing failed, and what was found may well hold the question.",
+    "ok": "Nothing failed, and what was found seems to hold the question.",
+    "unsure": "What was found may hold only a part of the question; the warning says why.",
     "doubtful": "What was found may not hold the question; the warning says why.",
-    "partial": "A source failed; the others answered.",
+    "partial": "A source failed or was late; the others answered.",
     "empty": "Nothing was found, and nothing failed.",
     "failed": "Every source failed.",
 }
@@ -139,13 +142,20 @@ def samples() -> None:
         shows.caption(opening.SAMPLES.get(title, ""))
 
 
-def download(label: str, data: bytes, file_name: str, mime: str = "text/plain", **options: Any) -> None:
-    """Draw a button that saves bytes.
+def export(files: Callable[[], list[File]]) -> None:
+    """Draw what can be taken away of a page, made once it is asked for.
 
-    Streamlit also takes a function, but names its file anew in each run: a click while the page is drawn
+    Streamlit also takes a function for a file, but names it anew in each run: a click while the page is drawn
     again would ask for a file that is gone. Bytes are named by what they hold, so such a click finds them.
     """
-    st.download_button(label, data, file_name, mime, on_click="ignore", **options)
+    box = st.popover("Export", key="export", on_change="rerun", type="tertiary")
+    if box.open:
+        with box, guard():
+            found = files()
+            if not found:
+                st.text("There is nothing to take away here yet.")
+            for file in found:
+                st.download_button(file.label, file.data, file.name, on_click="ignore", width="stretch")
 
 
 def table(rows: Iterable[Mapping[str, Any]]) -> None:
@@ -172,7 +182,7 @@ def trace_head(opened: Opened) -> None:
         heading(context.request.query.strip() or WITHOUT_WORDS)
         if row is not None:
             note(row)
-    final, status = context.final_decisions(), str(context.status)
+    final, status = context.final_decisions(), status_of(context)
     cut = sum(passage.is_truncated for passage in context.passages)
     share = wording.share(wording.used(context.tokens, context.budget))
     took = context.timings.get("total", sum(context.timings.values()))
@@ -184,7 +194,8 @@ def trace_head(opened: Opened) -> None:
         f'<span title="{STATUSES.get(status, "")}"><strong>{escape(status)}</strong>{sure}</span>',
         _fact(f"{context.tokens:,} / {context.budget:,} tokens ({share})"),
         _fact(
-            f"{len(context.passages):,} of {len(final):,} candidates in" + (f", {cut:,} cut" if cut else "")
+            f"{len(context.passages):,} of {len(final):,} candidates in"
+            + (f", {cut:,} in part" if cut else "")
         ),
         _fact(wording.counted(sum(one.is_duplicate for one in final.values()), "duplicate")),
         _fact(f"{took:,.0f} ms" + (f", {waited[0][1]:,.0f} for {waited[0][0]}" if waited else "")),
@@ -204,11 +215,11 @@ def trace_head(opened: Opened) -> None:
         f'<div class="ce-facts">{name}{more}</div></details></div>'
     )
     if context.warnings:
-        told_of = wording.counted(len(context.warnings), "warning")
-        # They are the whole answer then.
-        with st.expander(told_of, expanded=status != "ok"):
-            for warning in context.warnings:
-                st.text(f"! {warning}")
+        label = f"{wording.counted(len(context.warnings), 'warning')}: {one_line(context.warnings[0], 120)}"
+        # They are the whole answer where nothing stands in it.
+        with st.expander(wording.plain(label), expanded=not context.passages):
+            lines = "".join(f"<li>{escape(warning)}</li>" for warning in context.warnings)
+            st.html(f'<ul class="ce-panel">{lines}</ul>')
 
 
 def note(row: TraceRow) -> None:

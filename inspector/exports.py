@@ -6,35 +6,46 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from langchain_context_engine import Context
 from langchain_context_engine.trace.explain import Row
 
+
+class File(NamedTuple):
+    """What can be taken away: what it is called, its bytes, the name of the file."""
+
+    label: str
+    data: bytes
+    name: str
+
+
 _DANGEROUS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def rows_for_export(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """Return candidates with their fates and scores, one flat row each."""
-    return [
-        {
-            "rank": row.place,
-            "place": row.label,
-            "source": row.key[0],
-            "id": row.key[1],
-            "verdict": str(row.verdict),
-            "reason": str(row.reason),
-            "why": row.sentence,
-            "score": row.score,
-            "tokens": row.tokens,
-            "citation": row.citation,
-            **{f"adds {name}": value for name, value in row.contributions.items()},
-            "text": row.text,
-        }
-        for row in rows
-    ]
+def rows_as_csv(rows: Iterable[Row]) -> bytes:
+    """Return candidates with their fates and scores as CSV, one flat row each."""
+    return as_csv(
+        [
+            {
+                "rank": row.place,
+                "place": row.label,
+                "source": row.key[0],
+                "id": row.key[1],
+                "verdict": str(row.verdict),
+                "reason": str(row.reason),
+                "why": row.sentence,
+                "score": row.score,
+                "tokens": row.tokens,
+                "citation": row.citation,
+                **{f"adds {name}": value for name, value in row.contributions.items()},
+                "text": row.text,
+            }
+            for row in rows
+        ]
+    )
 
 
 def as_csv(table: Sequence[Mapping[str, Any]]) -> bytes:

@@ -18,7 +18,7 @@ from inspector.state import Opened
 from inspector.wording import option_of
 from langchain_context_engine import ConfigError
 from langchain_context_engine.evaluation.quality import Judged, Quality, change, verdict, worst_first
-from langchain_context_engine.evaluation.tune import agreed_grades, agreement
+from langchain_context_engine.evaluation.tune import Tuning, agreed_grades, agreement, suggest
 from langchain_context_engine.journal import Judgment
 from langchain_context_engine.models.types import Key, Verdict
 from langchain_context_engine.trace.explain import Row
@@ -27,6 +27,9 @@ GRADES = {0: "0 · no", 1: "1 · a little", 2: "2 · well", 3: "3 · exactly"}
 """What a grade means."""
 
 UNJUDGED = "unjudged"
+JUDGED = "all judged questions"
+"""The set that holds of each judged question the answer that was judged last."""
+
 LOOKED_THROUGH = 500
 NOT_ENOUGH = "not enough judged"
 ENOUGH_COVERAGE = 0.5
@@ -56,8 +59,12 @@ def grades_of(query: str) -> dict[Key, int]:
     return agreed_grades(everyone(query)).get(query, {})
 
 
-def give(judgments: Iterable[tuple[str, Key, str, int | None]]) -> None:
+def give(judgments: Iterable[tuple[str, Key, str, int | None]], trace: str = "") -> None:
     """Keep grades over earlier ones, those of nobody named as this rater's; None takes a grade back.
+
+    Args:
+        judgments: Question, candidate, rater and grade.
+        trace: The answer that is judged, where there is one: it stands for its question in the sets.
 
     Raises:
         ContextEngineError: The journal did not take them.
@@ -66,6 +73,10 @@ def give(judgments: Iterable[tuple[str, Key, str, int | None]]) -> None:
     if state.settings().journal is not None:
         with state.writing() as journal:
             journal.judge_all(given)
+            judged = dict(journal.sets().get(JUDGED, {}))
+            own = {query: trace for query, *_ in given if trace and judged.get(query) != trace}
+            if own and journal.count(id=trace):
+                journal.keep_set(JUDGED, judged | own)
         return
     at = datetime.now(tz=UTC)
     for query, key, who, grade in given:
@@ -81,20 +92,28 @@ def _own() -> dict[tuple[str, Key, str], Judgment]:
 
 
 def traces_of(queries: Sequence[str]) -> dict[str, Opened]:
-    """Return the latest trace of each question, matched exactly: the journal's, else the session's."""
+    """Return each question's judged trace, else its latest: the journal's, else the session's."""
     found: dict[str, Opened] = {}
     with opening.journal_of(state.settings()) as journal:
+        judged = journal.sets().get(JUDGED, {}) if journal is not None else {}
         for query in queries:
-            for trace in journal.traces(1, query=query) if journal is not None else ():
+            latest = [trace.id for trace in journal.traces(1, query=query)] if journal is not None else []
+            for name in (*latest, *([judged[query]] if query in judged else [])):
                 # One that cannot be read costs its own question.
                 with suppress(ConfigError):
-                    found[query] = Opened(trace.id, state.open_named(trace.id))
+                    found[query] = Opened(name, state.open_named(name))
     for name in state.known_names():
         with suppress(ConfigError):
             opened = Opened(name, state.open_named(name))
             if opened.context.request.query in queries:
                 found.setdefault(opened.context.request.query, opened)
     return found
+
+
+def suggested() -> Tuning | None:
+    """Return what `tune` learns of the journal's judgments; None without a journal."""
+    with opening.journal_of(state.settings()) as journal:
+        return suggest(journal) if journal is not None else None
 
 
 def agreement_told(query: str | None = None) -> str:

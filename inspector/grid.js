@@ -16,7 +16,7 @@ const PLACE = /^(.*?)(:\d[\d-]*)?((?: [›·] .*?)?)( \((?:lines? )?[\d-]+\))?$/
 const placed = (value) => {
   const [, file, lines, rest, which] = PLACE.exec(value.slice(value.split(/[\s:]/, 1)[0].lastIndexOf("/") + 1));
   const steps = rest.split(" › ");
-  const end = steps.length > 2 ? ` › … › ${steps.at(-1)}` : rest;
+  const end = steps.length > 2 ? ` › ${steps.at(-1)}` : rest;
   return [file, lines, end, which].map((part) => make("span", {}, part ?? ""));
 };
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -132,6 +134,21 @@ def as_json(changed: Mapping[str, Any]) -> str:
     # That is the question's.
     data |= {"request": {"k": changed["k"]}} if "k" in changed else {}
     return json.dumps(data, indent=1, ensure_ascii=False)
+
+
+@functools.cache
+def meanings() -> Mapping[str, str]:
+    """Return what each signal and each part of relevance measures, by its name, as the package says it."""
+    told = {name: (inspect.getdoc(signal) or "").partition("\n")[0] for name, signal in SIGNALS.items()}
+    own = re.findall(r"^    (\w+): (.+)$", inspect.getdoc(Fusion) or "", re.MULTILINE)
+    return dict(own) | {
+        name: text.removeprefix("Return ") + _days(SIGNALS[name]) for name, text in told.items()
+    }
+
+
+def _days(signal: Any) -> str:
+    curve = getattr(signal, "curve", "")
+    return f" Falls by {curve.replace('_', ' ')}, {signal.days_scale:.3g} days." if curve else ""
 
 
 Knobs = dict[str, Any]

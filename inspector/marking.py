@@ -25,6 +25,7 @@ from langchain_context_engine.trace.explain import how_alike
 LONGEST = 20_000
 """Characters of each of two texts that are compared: it takes some hundredths of a second."""
 
+_IN_A_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W_a-zA-Z]+")
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 _AROUND, _LONGEST_EQUAL = 16, 80
 """Words and spaces that are shown around what differs, and characters of what is equal that are."""
@@ -40,10 +41,20 @@ _LAST_WORDS = re.compile(rf"(?<!\S).{{0,{_ENDS}}}\Z")
 def pieces(text: str, terms: Sequence[str]) -> list[tuple[str, bool]]:
     """Return a text in pieces, each with whether it is a word that the question asks for."""
     found, at = [], 0
-    for start, stop in match_spans(text, terms):
+    for start, stop in _matched(text, terms):
         found += [(text[at:start], False), (text[start:stop], True)]
         at = stop
     return [piece for piece in (*found, (text[at:], False)) if piece[0]]
+
+
+def _matched(text: str, terms: Sequence[str]) -> list[tuple[int, int]]:
+    """Return where words match; of a name of several words, `HelpFormatter.write_usage`, those that do."""
+    spans = []
+    for start, stop in match_spans(text, terms):
+        words = [word.span() for word in _IN_A_NAME.finditer(text, start, stop)]
+        own = [(a, b) for a, b in words if match_spans(text[a:b], terms)] if len(words) > 1 else []
+        spans += own or [(start, stop)]
+    return spans
 
 
 def asked(text: str, terms: Sequence[str]) -> str:
@@ -189,14 +200,21 @@ def cut_tokens(context: Context, passage: Passage) -> tuple[int, int] | None:
 
 
 def whole_tokens(context: Context) -> dict[Key, int]:
-    """Return the tokens of the whole text of what stands in part, or of which a part lacked room."""
+    """Return the tokens of the whole of what stands in part, or of which a part lacked room.
+
+    What stands is counted with its marker and place, as in the text; what lacked room, its text alone.
+    """
     count, final = _counter(context), context.final_decisions()
     texts = {one.key: one.text for one in context.candidates}
     costs = {key: one.details.get("needed") for key, one in final.items() if fell_for(one) in ROOM}
-    costs |= {passage.key: passage.tokens for passage in context.passages if passage.is_truncated}
     known = {key: cost for key, cost in costs.items() if count and isinstance(cost, int) and key in texts}
     wholes = {key: count(texts[key]) for key in known} if count else {}
-    return {key: whole for key, whole in wholes.items() if whole > known[key]}
+    stand = {
+        passage.key: passage.tokens - count(passage.text) + count(passage.ranked.candidate.text)
+        for passage in context.passages
+        if count and passage.is_truncated
+    }
+    return {key: whole for key, whole in wholes.items() if whole > known[key]} | stand
 
 
 def _counter(context: Context) -> Callable[[str], int] | None:

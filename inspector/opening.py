@@ -92,6 +92,11 @@ class _JournalWithin(Journal):
         }
         return {name: questions for name, questions in kept.items() if questions}
 
+    def keep_set(self, name: str, questions: Mapping[str, str]) -> None:
+        mine = self._mine()
+        others = {query: t for query, t in super().sets().get(name, {}).items() if t not in mine}
+        super().keep_set(name, {**others, **questions})
+
     def keep_view(self, name: str, filters: Mapping[str, str]) -> None:
         super().keep_view(name, {**filters, "scope": self._digest} if filters else filters)
 

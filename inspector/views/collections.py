@@ -107,7 +107,8 @@ def ask_button(
             st.session_state.update(form)
 
     if st.button(label, on_click=fill, **given):
-        st.dialog("Ask a question", width="large")(ask)(context, changed or {})
+        title = "Ask a question" if context is None else "Ask this question again"
+        st.dialog(title, width="medium")(ask)(context, changed or {})
 
 
 def ask(context: Context | None, changed: Mapping[str, Any]) -> None:
@@ -126,17 +127,23 @@ def ask(context: Context | None, changed: Mapping[str, Any]) -> None:
             budget = left.number_input(
                 "Budget, tokens", 0, MOST_TOKENS, key="asked-budget", disabled="budget" in changed
             )
-            scope = right.text_input("Scope", key="asked-scope", placeholder="workspace_id=acme, user=ann")
+            scope = right.text_input(
+                "Scope", key="asked-scope", placeholder="workspace_id=acme, user=ann",
+                help="Only records whose metadata is so are asked: name=value, several with commas.",
+            )  # fmt: skip
             is_asked = st.form_submit_button("Ask", type="primary")
+        kept = "" if context is None else "Filters, dates, k and template are those of that answer; "
+        kept += "the engine's weights and other settings are the usual ones" if not changed else ""
+        told = f"{kept[:1].upper()}{kept[1:]}. " if kept else ""
         st.caption(
-            f"Asks {place_of_store()} by the local model; for collections of another embedder, ask in your "
-            "application. The answer is recorded where there is a journal."
+            f"{told}Asks {place_of_store()} by the local model; for collections of another embedder, ask in "
+            "your application. The answer is recorded where there is a journal."
         )
         if changed:
             st.code(as_json(changed), language="json", wrap_lines=True)
     if not is_asked:
         return
-    with cards.guard("Correct the form and ask again."), st.spinner("Asking…"):
+    with cards.guard("Correct the form and ask again."), st.spinner(f"Asking {', '.join(chosen)}…"):
         if not (question or "").strip():
             raise ConfigError("give a question and choose a collection")
         within = read_pairs("a scope", filter(str.strip, (scope or "").split(",")))

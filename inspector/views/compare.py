@@ -12,6 +12,7 @@ import streamlit as st
 
 from inspector import cards, exports, grid, marking, opening, state, wording
 from inspector.candidates import base_cells
+from inspector.exports import File
 from inspector.grid import Column, GridRow
 from inspector.knobs import differing
 from inspector.marking import Piece, passages_of_text
@@ -33,7 +34,8 @@ ABSENT = "<i>not in this text</i>"
 NOT_OFFERED = "not offered"
 _NAMED = 3
 _CHANGES = 6
-_LONGEST_NAME, _LONGEST = 64, 80
+_LONGEST_NAME, _LONGEST = 70, 80
+_LINES = re.compile(r"\S+:\d+-\d+(?= · )")
 _UNRANKED = 10**6
 _FEW = 3
 _GROUPS = ("Not alike in the texts", "In no text, for different reasons", "Treated alike")
@@ -113,7 +115,7 @@ def offered(kept: list[str]) -> dict[str, str]:
             rows += [row for name in wanted if name not in latest for row in journal.traces(1, id=name)]
     for row in rows:
         asked = wording.time(row.time, cards.zone())
-        labels[row.id] = f"{asked} · {one_line(row.query, 70)} · {row.id[:8]}"
+        labels[row.id] = f"{asked} · {row.budget:,} tokens · {row.id[:8]} · {one_line(row.query, 70)}"
     return {name: name[:12] for name in wanted} | labels
 
 
@@ -122,29 +124,40 @@ def compared(
 ) -> None:
     """Draw which letter is which, the figures of each, what the others have otherwise, and the texts."""
     first, table = contexts["A"], []
-    is_one = len({context.request.query for context in contexts.values()}) == 1
     differences = {
         letter: state.remember(("diff", names["A"], name), partial(diff, first, contexts[letter]))
         for letter, name in names.items()
     }
     for letter, context in contexts.items():
-        row = {"": letter, "What": labels[names[letter]]}
-        if not is_one:
-            row["Question"] = one_line(context.request.query, 80)
-        row["Changed from A"] = "" if context is first else changed(first, context) or "nothing"
-        row["Tokens"] = f"{context.tokens:,} of {context.budget:,}"
-        row["Passages"] = str(len(context.passages))
-        row["Shared with A"] = wording.share(differences[letter].overlap)
-        table.append(row)
+        shared = "" if context is first else f", {wording.share(differences[letter].overlap)} in both"
+        table.append(
+            {
+                "": letter,
+                "What": labels[names[letter]],
+                "Changed from A": "" if context is first else changed(first, context) or "nothing",
+                "Tokens": f"{context.tokens:,} of {context.budget:,}",
+                "Passages": f"{len(context.passages)}{shared}",
+            }
+        )
     cards.table(table)
     for letter in list(names)[1:]:
-        st.text(f"From A to {letter}: {told_moves(differences[letter], [*columns[letter], *columns['A']])}")
+        rows = [*columns[letter], *columns["A"]]
+        st.html(moves_html(differences[letter], rows, f"From A to {letter}: "))
     cards.part(side_by_side, columns, contexts, names)
     st.subheader("Passages")
     for letter in list(names)[1:]:
         with st.expander(f"A against {letter}", expanded=len(names) == PAIR):
             passages(first, contexts[letter], [*columns[letter], *columns["A"]])
-    save(columns, contexts, names.values())
+
+
+def files() -> list[File]:
+    """Return every candidate with its fate in each of the answers that are compared."""
+    names = dict(zip("ABCDEF", st.session_state.get("compared", ()), strict=False))
+    each = {letter: Opened(name, state.open_named(name)) for letter, name in names.items()}
+    columns = {letter: state.rows_of(opened) for letter, opened in each.items()}
+    return compared_files(
+        columns, {letter: opened.context for letter, opened in each.items()}, names.values()
+    )
 
 
 def side_by_side(
@@ -203,12 +216,16 @@ def side_by_side(
     st.html(f'<div class="ce-panel ce-sides">{lines}{text}</div>')
 
 
-def save(columns: Mapping[str, list[Row]], contexts: Mapping[str, Context], traces: Iterable[str]) -> None:
-    """Draw the button that saves every candidate with its fate in each context."""
+def compared_files(
+    columns: Mapping[str, list[Row]], contexts: Mapping[str, Context], traces: Iterable[str]
+) -> list[File]:
+    """Return every candidate with its fate in each context, as a file."""
+    if not contexts:
+        return []
     table = aligned(columns, contexts, only=False)
     cells = exports.as_csv([row["cells"] for row in table if "cells" in row])
     name = wording.file_name(contexts["A"].request.query, traces, "compared.csv")
-    cards.download("Candidates as CSV", cells, name, "text/csv")
+    return [File("Candidates compared, CSV", cells, name)]
 
 
 def passages(first: Context, other: Context, rows: Sequence[Row]) -> None:
@@ -238,15 +255,20 @@ def passages(first: Context, other: Context, rows: Sequence[Row]) -> None:
         st.text("\n".join(("Alike:", *alike)))
 
 
-def told_moves(difference: Diff, rows: Sequence[Row]) -> str:
-    """Return a difference in words, with the names of what entered and left."""
-    names = {row.key: row.label for row in rows}
-    told = told_keys({"Entered": difference.entered, "Left": difference.left}, names)
+def moves_html(difference: Diff, rows: Sequence[Row], head: str = "") -> str:
+    """Return a difference in words, with the names of what entered and left; of many some are folded."""
+    names, told = {row.key: row.label for row in rows}, []
+    for verb, keys in (("Entered", difference.entered), ("Left", difference.left)):
+        known = [escape(_name(names.get(key) or key[1])) for key in keys]
+        shown, more = "; ".join(known[:_NAMED]), "; ".join(known[_NAMED:])
+        if more:
+            shown += f"<details><summary>and {len(known) - _NAMED} more</summary>{more}</details>"
+        told += [f"{verb}: {shown}."] if known else []
     # What is named need not be counted; "8 left" could be read as those that remain.
     stayed = (("moved", difference.moved), ("cut anew", difference.recut))
     if counted := ", ".join(f"{len(keys)} {name}" for name, keys in stayed if keys):
-        told += f" {counted}."
-    return told.strip() or "Nothing changed in the text."
+        told.append(f"{counted}.")
+    return f'<div class="ce-moves">{escape(head)}{" ".join(told) or "Nothing changed in the text."}</div>'
 
 
 def told_keys(
@@ -263,14 +285,16 @@ def told_keys(
 
 
 def _name(label: str) -> str:
-    """Return a name; of a long one file and last heading, or its last words.
+    """Return a name; of a long one file and lines, or its last heading, or its last words.
 
     One that is written from right to left turns nothing else round.
     """
     shown = " ".join(label.split())
+    if len(shown) > _LONGEST_NAME and (lines := _LINES.match(shown)):
+        shown = lines[0]
     file, *steps = shown.split(" › ")
-    if len(shown) > _LONGEST_NAME and len(steps) > 1:
-        shown = f"{file} › … › {steps[-1]}"
+    if len(shown) > _LONGEST_NAME and steps:
+        shown = f"{file.rsplit('/', 1)[-1]} › {steps[-1]}"
     if len(shown) > _LONGEST_NAME:
         first = len(shown) - _LONGEST_NAME + 1
         begins = (found.end() for found in re.finditer("[ /]", shown))
@@ -325,7 +349,7 @@ def aligned(
         if len({text.get(key) for text in texts}) > 1:
             kind = 0
         else:
-            kind = _ALIKE if len({row and row.reason for row in of_each}) == 1 else 1
+            kind = _ALIKE if len({row and fell_for(row) for row in of_each}) == 1 else 1
         groups[kind].append((best, {"id": option_of(key), "cells": cells}))
     table: list[GridRow] = []
     for name, group in list(zip(_GROUPS, groups, strict=True))[: _ALIKE if only else None]:

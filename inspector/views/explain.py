@@ -14,6 +14,7 @@ from inspector import cards, exports, grid, marking, opening, state, wording
 from inspector.candidates import (
     ROOM_COLUMNS,
     SHOWN,
+    beneath,
     budget_bar,
     fates_told,
     group_bars,
@@ -26,7 +27,8 @@ from inspector.candidates import (
     shared_tokens,
     sources_told,
 )
-from inspector.knobs import can_turn_to, narrowing
+from inspector.exports import File
+from inspector.knobs import can_turn_to, meanings, narrowing
 from inspector.marking import Piece, cut_pieces, cut_tokens, how_joined, passages_of_text
 from inspector.palette import ROOM, colours_of, fate_of, fell_for
 from inspector.state import Opened, one_of
@@ -42,7 +44,7 @@ from langchain_context_engine.trace.explain import Names, Row, explain
 from langchain_context_engine.trace.labels import labels
 from langchain_context_engine.trace.what_if import Change, budget_that_admits, what_would_it_take
 
-SECTIONS = ("Candidates", "Budget", "Text", "Export")
+SECTIONS = ("Candidates", "Budget", "Text")
 MISSING = "Why is X missing?"
 # What is said where no candidate is of a kind.
 NONE_SHOWN = {
@@ -52,7 +54,7 @@ NONE_SHOWN = {
     "Duplicates": "No candidate repeats another.",
 }
 IN_ORDER = {"selection": "score"}
-PAIR_HEIGHT = 190
+PAIR_HEIGHT = 300
 TEXT_HEIGHT, LINES_HEIGHT = 210, 80
 MOST_CHANGES = 4
 MOST_TOLD = 5
@@ -76,22 +78,14 @@ def show() -> None:
 
 def body(opened: Opened, rows: list[Row]) -> None:
     """Draw the sections' names and the section that is looked at; a choice in it draws this alone again."""
-    left, middle, right = st.columns([36, 34, 30], vertical_alignment="center")
-    with left:
+    with st.container(horizontal=True, vertical_alignment="center"):
         section = one_of("section", SECTIONS, "Section")
-    shown, find = SHOWN[0], ""
-    # What is shown can be taken away, and stands in the address there too.
-    if section in {SECTIONS[0], "Export"}:
-        with middle:
-            shown = one_of("shown", SHOWN, "Show")
-        with right:
-            find = search(rows)
+        if section == SECTIONS[0]:
+            shown, find = one_of("shown", SHOWN, "Show"), search(rows)
     if section == "Budget":
         budget(opened, rows)
     elif section == "Text":
         final_text(opened)
-    elif section == "Export":
-        export(opened, rows, shown, find)
     else:
         candidates(opened, rows, shown, find)
 
@@ -111,7 +105,8 @@ def search(rows: list[Row]) -> str:
 
 def candidates(opened: Opened, rows: list[Row], shown: str, find: str) -> None:
     """Draw the ranked table beside the candidate that is looked at, or why there is none."""
-    found = {option_of(row.key): row for row in rows_like(rows, shown, find)}
+    # As the table has them: of duplicates the first that stands there is looked at.
+    found = {option_of(row.key): row for row in beneath(opened.context, rows_like(rows, shown, find))[0]}
     if found:
         # Of duplicates what repeats is looked for, not what stands.
         is_copy = [name for name, row in found.items() if fell_for(row) is Reason.DUPLICATE]
@@ -179,7 +174,8 @@ def ranked(opened: Opened, rows: list[Row], shown: list[Row], name: str) -> None
     )
     if has_bars:
         keys = "".join(
-            f'<span><b style="background:{colour}"></b>{escape(signal)}</span>'
+            f'<span title="{escape(meanings().get(signal, ""))}"><b style="background:{colour}"></b>'
+            f"{escape(signal)}</span>"
             for signal, colour in colours.items()
         )
         st.html(f'<div class="ce-keys">{keys}<span>J next, K previous</span></div>')
@@ -250,16 +246,23 @@ def candidate(opened: Opened, row: Row) -> None:
         st.caption(f"That is a part of it with its marker and place: the whole text has {whole:,} tokens.")
     if told := out_of_turn(context, state.rows_of(opened), row):
         st.caption(told)
-    changes = st.container()
     repeats = context.final_decisions()[row.key].repeats
     if repeats is not None:
-        st.caption(how_joined(context, row.key))
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(how_joined(context, row.key))
+            others = option_of(repeats)
+            st.button(
+                "Go to winner", on_click=look_at, args=(others,), key=f"winner-{others}", type="tertiary"
+            )
         pair(opened, repeats, row.key)
-        others = option_of(repeats)
-        st.button("Go to winner", on_click=look_at, args=(others,), key=f"winner-{others}")
+    changes = st.container()
     # As high as the screen has room for: a whole one has its score below, a duplicate its pair above.
     is_cut = row.verdict is Verdict.KEPT and row.reason is not Reason.WHOLE
-    text(context, row, "ce-low" if repeats is not None else "ce-high" if is_cut else "ce-tall")
+    if repeats is None:
+        text(context, row, "ce-high" if is_cut else "ce-tall")
+    else:
+        with st.expander("Its text"):
+            text(context, row, "ce-low")
     if row.contributions or row.signals:
         with st.expander(f"Score {row.score or 0:.3f}", expanded=row.reason is Reason.WHOLE):
             st.html(score_html(row))
@@ -291,9 +294,11 @@ def score_html(row: Row) -> str:
         bar = "" if part.value is None else f'<meter value="{part.value:.3f}"></meter>'
         weight, share = (f"{part.weight:.2f}", wording.share(part.share)) if part.weight else ("", "")
         cells = (bar, wording.ratio(part.value), weight, wording.ratio(part.adds) if share else "", share)
-        lines += f'<tr><td style="padding-left:{depth}px">{branch}{escape(part.name)}</td>'
+        told = escape(meanings().get(part.name, ""))
+        lines += f'<tr title="{told}"><td style="padding-left:{depth}px">{branch}{escape(part.name)}</td>'
         lines += "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
-    return f'<table class="ce-tree"><tr>{head}</tr>{lines}</table>'
+    told = "<p>Relevance is fused of what stands under it over all candidates: it is not their sum.</p>"
+    return f'<table class="ce-tree"><tr>{head}</tr>{lines}</table>{told if "└" in lines else ""}'
 
 
 def candidate_of(context: Context, key: Key) -> Candidate:
@@ -314,10 +319,10 @@ def pair(opened: Opened, winner: Key, duplicate: Key) -> None:
     context = opened.context
     copies, names = state.places_with_copies(opened), {}
     for row in state.rows_of(opened):
-        rank = f" · rank {row.place}" if row.place else ""
-        if copies.get(row.key, row.place) != row.place:
-            rank += f" · rank {copies[row.key]} with copies counted"
-        names[row.key] = f"{row.label}{rank}"
+        place, told = (
+            (row.place, "") if row.place else (copies.get(row.key), " before duplicates were taken out")
+        )
+        names[row.key] = f"{row.label} · rank {place}{told}" if place else row.label
     texts = [candidate_of(context, key).text for key in (winner, duplicate)]
     is_in = any(passage.key == winner for passage in context.passages)
     sides = "".join(
@@ -340,10 +345,11 @@ def text(context: Context, row: Row, tall: str) -> None:
     kept = next((p for p in context.passages if p.key == row.key), None)
     if kept is not None and kept.is_truncated and kept.spans:
         counted = cut_tokens(context, kept)
-        told = (
-            f"{counted[0]:,} of {counted[1]:,} tokens stand in the text" if counted else "A part stands there"
-        )
-        st.caption(f"{told} ({kept.tokens:,} with its marker and place); what is struck out does not.")
+        part, whole = counted or (0, 0)
+        more = kept.tokens - part
+        told = f"{part:,} of its {whole:,} tokens stand in the text" if counted else "A part stands there"
+        with_marker = f"{kept.tokens:,} of {whole + more:,}" if counted else f"{kept.tokens:,}"
+        st.caption(f"{told} ({with_marker} with its marker and place); what is struck out does not.")
         st.html(marking.box(marking.cut(cut_pieces(kept), terms), name=tall))
         return
     if kept is not None and kept.is_truncated:
@@ -491,12 +497,12 @@ def passage(number: int, piece: Piece, terms: list[str]) -> None:
     """Draw a piece of the text, beside the button that leads to where it comes from."""
     if not piece.text.strip():
         return
-    left, right = st.columns([1, 11])
+    left, right = st.columns([1, 22], gap="small")
     if piece.key is not None:
         name = option_of(piece.key)
         left.button(
             plain(piece.citation or "source"), key=f"cite-{number}-{name}", on_click=look_at, args=(name,),
-            help=plain(name),
+            help=plain(name), type="tertiary",
         )  # fmt: skip
     right.html(marking.box(marking.asked(piece.text.strip("\n"), terms)))
 
@@ -506,21 +512,21 @@ def look_at(name: str) -> None:
     st.session_state.update(candidate=name, section=SECTIONS[0], shown=SHOWN[0], find="")
 
 
-def export(opened: Opened, rows: list[Row], shown: str, find: str) -> None:
-    """Draw what can be taken away."""
-    context = opened.context
+def files() -> list[File]:
+    """Return what can be taken away of the answer that is looked at."""
+    opened = state.current()
+    if opened is None:
+        return []
+    context, rows = opened.context, state.rows_of(opened)
     named = partial(file_name, context.request.query, [opened.name])
-    narrowed_to = rows_like(rows, shown, find)
-    st.text("The whole trace, its table, or an account to paste into an issue.")
-    with st.container(horizontal=True):
-        table = exports.as_csv(exports.rows_for_export(rows))
-        cards.download("Candidates as CSV", table, named("candidates.csv"), "text/csv")
-        if len(narrowed_to) < len(rows):
-            table = exports.as_csv(exports.rows_for_export(narrowed_to))
-            told = f"The {len(narrowed_to)} shown as CSV"
-            cards.download(told, table, named("shown.csv"), "text/csv")
-        trace = json.dumps(context.to_dict(), ensure_ascii=False).encode()
-        cards.download("Trace as JSON", trace, named("trace.json"), "application/json")
-        account = exports.as_markdown(context).encode()
-        cards.download("Account as Markdown", account, named("account.md"), "text/markdown")
-        cards.download("Text alone", context.text.encode(), named("context.txt"))
+    session = st.session_state
+    shown = rows_like(rows, session.get("shown") or SHOWN[0], session.get("find") or "")
+    some = File(f"The {len(shown):,} candidates shown", exports.rows_as_csv(shown), named("shown.csv"))
+    trace = json.dumps(context.to_dict(), ensure_ascii=False).encode()
+    return [
+        File("Candidates, CSV", exports.rows_as_csv(rows), named("candidates.csv")),
+        *([some] if len(shown) < len(rows) else []),
+        File("Trace, JSON", trace, named("trace.json")),
+        File("Account, Markdown", exports.as_markdown(context).encode(), named("account.md")),
+        File("Text alone", context.text.encode(), named("context.txt")),
+    ]

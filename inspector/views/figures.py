@@ -14,6 +14,7 @@ from inspector import cards, opening, state, wording
 from langchain_context_engine.journal import TraceRow
 
 MOST = 20_000
+STATUSES = ("unsure", "doubtful", "partial", "failed")
 WHOLE = "the whole answer"
 SPREAD = {"p50 ms": 0.5, "p95 ms": 0.95}
 """Half took at most so long; nineteen of twenty did."""
@@ -74,7 +75,7 @@ def by_day(rows: Iterable[TraceRow], milliseconds: Sequence[float | None]) -> pd
             "unused": 1 - row.tokens / row.budget if row.budget else None,
             "bare": not row.kept,
             "duplicates": row.duplicates,
-            **{status: row.status == status for status in ("doubtful", "partial", "failed")},
+            **{status: row.status == status for status in STATUSES},
         }
         for row, took in zip(rows, milliseconds, strict=True)
     ).astype({"ms": float, "unused": float})
@@ -83,7 +84,7 @@ def by_day(rows: Iterable[TraceRow], milliseconds: Sequence[float | None]) -> pd
     columns = {
         "questions": days.size(),
         **spread,
-        **{status: days[status].sum() for status in ("doubtful", "partial", "failed")},
+        **{status: days[status].sum() for status in STATUSES},
         "nothing kept": days["bare"].sum(),
         "tokens unused": days["unused"].mean().map(wording.share),
         "duplicates a question": days["duplicates"].mean().round(1),

@@ -7,6 +7,7 @@ from html import escape
 import streamlit as st
 
 from inspector import cards, grading, grid, marking, state, wording
+from inspector.exports import File
 from inspector.grading import GRADES, UNJUDGED, agreement_told, grade_columns, grade_rows
 from inspector.palette import fate_of, fell_for
 from inspector.state import Opened, one_of
@@ -14,16 +15,16 @@ from inspector.views.explain import record_html
 from inspector.wording import option_of
 from langchain_context_engine import ConfigError
 from langchain_context_engine.evaluation.quality import Quality, quality
-from langchain_context_engine.evaluation.tune import judgments_as_lines, read_judgments
+from langchain_context_engine.evaluation.tune import MIN_QUERIES, judgments_as_lines, read_judgments
 from langchain_context_engine.models.types import Key
 from langchain_context_engine.text.words import query_terms
 
-SECTIONS = ("Grade this question", "Import and export")
+SECTIONS = ("Grade this question", "Import")
 LONGEST_NAME = 60
 MEANINGS = {
     "ndcg": ("nDCG@10", "How well the first ten are ordered: 1 is the best order of all judged."),
-    "precision": ("Precision@10", "Share of the first ten that answer well (grade 2 or 3)."),
-    "recall": ("Evidence", "Share of the well-answering texts that stands in the context."),
+    "precision": ("Precision@10 (grade 2 or 3)", "Share of the first ten that answer well."),
+    "recall": ("Evidence in the text (grade 2 or 3)", "Share of what answers well that stands in the text."),
     "utilisation": ("Budget used", "Share of the budget that is used."),
     "coverage": ("First ten judged", "How far the other figures can be trusted."),
 }
@@ -71,8 +72,10 @@ def grade(opened: Opened) -> None:
     own = {j.key: j.grade for j in everyone if j.rater == grading.rater()}
     told = f"Judged: {len(own)} of {len(rows)}"
     figures_line(quality(context, rows, grading.grades_of(query)), told, "keys: 0–3 grade, J K walk")
-    if told := agreement_told(query):
-        st.caption(told)
+    judged = len(grading.all_grades())
+    more = f", {MIN_QUERIES - judged} more and weights are suggested" if judged < MIN_QUERIES else ""
+    told = f"{wording.counted(judged, 'question')} judged in all{more}. {agreement_told(query)}"
+    st.caption(told.strip())
     table = grade_rows(rows, everyone, grading.rater(), is_queue=is_queue)
     if not table:
         st.text("You judged every candidate of this question.")
@@ -82,7 +85,7 @@ def grade(opened: Opened) -> None:
     reading = state.picked("reading", shown)
 
     def press(option: str, value: int | None) -> None:
-        give(query, found[option].key, value)
+        give(opened, found[option].key, value)
         # The one after it, of those that are shown; the last stays.
         at = shown.index(option) if option in shown else -1
         st.session_state["reading"] = shown[min(len(shown) - 1, at + 1)]
@@ -98,7 +101,7 @@ def grade(opened: Opened) -> None:
             chosen=reading,
             on_choose=lambda option: st.session_state.update(reading=option),
             # The table goes on to the next by itself.
-            on_grade=lambda option, value: give(query, found[option].key, value),
+            on_grade=lambda option, value: give(opened, found[option].key, value),
             walks=True,
             below=50,
         )
@@ -131,10 +134,10 @@ def next_question() -> None:
             raise ConfigError("every question of the latest in the journal is judged, or there is no journal")
 
 
-def give(query: str, key: Key, value: int | None) -> None:
+def give(opened: Opened, key: Key, value: int | None) -> None:
     """Grade a candidate; what the journal does not take is said."""
     with cards.kept_guard("The grade was not kept. Give it again when the journal can be written."):
-        grading.give([(query, key, "", value)])
+        grading.give([(opened.context.request.query, key, "", value)], opened.name)
 
 
 def figures_line(now: Quality, *more: str) -> None:
@@ -148,8 +151,8 @@ def figures_line(now: Quality, *more: str) -> None:
 
 
 def exchange() -> None:
-    """Draw the ways in and out for judgments."""
-    count, out = st.empty(), st.container()
+    """Draw the way in for judgments."""
+    count = st.empty()
     file = st.file_uploader(
         'Import JSON Lines: {"query", "source", "id", "grade", "rater"}', type=["jsonl", "json"]
     )
@@ -165,7 +168,11 @@ def exchange() -> None:
     questions = wording.counted(len({judgment.query for judgment in judgments}), "question")
     where = "in the journal" if state.settings().journal is not None else "in this session alone"
     count.text(f"{wording.counted(len(judgments), 'judgment')} of {questions}, kept {where}.")
+
+
+def files() -> list[File]:
+    """Return every judgment."""
+    judgments = grading.everyone()
     lines = judgments_as_lines([(j.query, j.key, j.rater, j.grade) for j in judgments])
-    with out:
-        name = f"judgments-of-{questions.replace(' ', '-')}.jsonl"
-        cards.download("Export as JSON Lines", lines, name, "application/jsonl", disabled=not judgments)
+    count = wording.counted(len(judgments), "judgment")
+    return [File(f"{count}, JSON Lines", lines, f"{count.replace(' ', '-')}.jsonl")] if judgments else []

@@ -11,12 +11,13 @@ import pandas as pd
 import streamlit as st
 
 from inspector import cards, grading, opening, state, wording
+from inspector.views.tune import open_with
 from langchain_context_engine import ConfigError, Context
 from langchain_context_engine.evaluation.metrics import mean
 from langchain_context_engine.evaluation.quality import Grades, Tried, try_settings
 from langchain_context_engine.evaluation.tune import MIN_QUERIES
 
-ALL = "all judged questions"
+ALL = grading.JUDGED
 RECORDED = "recorded"
 LONGEST_NAME = 80
 MOST_QUESTIONS = 200
@@ -29,7 +30,7 @@ def show() -> None:
     with opening.journal_of(state.settings()) as journal:
         named = journal.sets() if journal is not None else {}
     judged = {query: one.name for query, one in grading.traces_of(list(grades)[:MOST_QUESTIONS]).items()}
-    sets = ({ALL: judged} if grades else {}) | {name: dict(questions) for name, questions in named.items()}
+    sets = ({ALL: judged} if grades else {}) | {n: dict(each) for n, each in named.items() if n != ALL}
     choice, new = st.columns(2, vertical_alignment="bottom")
     with new:
         new_set()
@@ -96,6 +97,7 @@ def figures(
     if not before:
         return
     cards.table(_row(label, before, found) for label, found in results.items())
+    suggestion(len(grades))
     labels = list(results)
     chosen = st.selectbox("The questions under", labels, len(labels) - 1) if len(labels) > 1 else RECORDED
     each(chosen, before, results[chosen], questions, grades)
@@ -120,17 +122,39 @@ def each(
     )
     st.caption(
         f"{told} Choose a question to see and grade its candidates, of the answer named. {len(judged)} of "
-        f"{len(before)} are judged; from {MIN_QUERIES} on the command “tune” learns weights of them. "
-        f"{grading.agreement_told()}"
+        f"{len(before)} are judged. {grading.agreement_told()}"
     )
     frame = pd.DataFrame(grading.quality_rows(judged))
     frame["answer"] = [questions[query][:8] for query in frame["question"]]
+    of = {one.query: one.tokens for one in after}
+    frame["tokens"] = [of[query] for query in frame["question"]]
     shown = frame if is_tried else frame.drop(columns=["change", "verdict"])
     cells = st.dataframe(
         shown, hide_index=True, key="judged", on_select="rerun", selection_mode="single-cell"
     ).selection.cells
     if cells:
         state.open_page(questions[frame["question"].iloc[cells[0][0]]], "judge")
+
+
+def suggestion(judged: int) -> None:
+    """Draw what `tune` learns of the judgments, once it is asked for: told before it is taken."""
+    lacking = MIN_QUERIES - judged
+    with st.container(horizontal=True, vertical_alignment="center"):
+        is_asked = st.button("Suggest weights", disabled=lacking > 0)
+        if lacking > 0:
+            st.caption(f"From {MIN_QUERIES} judged questions on: {lacking} more.")
+    if is_asked:
+        with cards.guard(), st.spinner("Ranking them again…"):
+            st.session_state["suggested"] = grading.suggested()
+    learned = st.session_state.get("suggested")
+    if learned is None:
+        return
+    st.text(wording.sentence(learned.reason))
+    now, new = learned.present or {"relevance": 1.0}, learned.learned
+    names = [name for name in {**new, **now} if now.get(name) != new.get(name)]
+    cards.table({"signal": n, "now": now.get(n, 0.0), "suggested": new.get(n, 0.0)} for n in names)
+    if names and (opened := state.current()) and st.button("Try them in Tune"):
+        open_with(opened, {"weights": dict(new)})
 
 
 def tried(

@@ -25,7 +25,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "All": {},
     "Nothing kept": {"is_bare": True},
     "Doubtful": {"status": "doubtful"},
-    "Partial": {"status": "partial"},
+    "Unsure": {"status": "unsure"},
+    "Source late or failed": {"status": "partial"},
     "Failed": {"status": "failed"},
     "Cut": {"is_cut": True},
     "Slow": {"is_slow": True},
@@ -34,17 +35,26 @@ KINDS: dict[str, dict[str, Any]] = {
 DAYS = ("since", "until")
 FILTERS = ("q", *DAYS, "only", "sorted")
 """What a saved view keeps of the list."""
+STATUSES_TOLD = "\n".join(f"{name}: {told}" for name, told in cards.STATUSES.items())
 COLUMNS: Sequence[grid.Column] = (
     {"name": "tick", "label": "Compare", "kind": "tick", "width": 66, "narrow": True},
     {"name": "time", "label": "Asked", "width": 158, "sorts": True},
     {"name": "question", "label": "Question", "sorts": True, "narrow": True},
     {"name": "found", "label": "Found in", "width": 112},
-    {"name": "status", "label": "Status", "width": 72, "sorts": True, "narrow": True},
-    {"name": "kept", "label": "Passages", "kind": "number", "width": 86, "sorts": True},
-    {"name": "candidates", "label": "Candidates", "kind": "number", "width": 94, "sorts": True},
-    {"name": "cut", "label": "Cut", "kind": "number", "width": 48, "sorts": True},
+    {"name": "status", "label": "Status", "width": 72, "sorts": True, "narrow": True, "help": STATUSES_TOLD},
+    {"name": "kept", "label": "Passages", "kind": "number", "width": 80, "sorts": True},
+    {"name": "candidates", "label": "Candidates", "kind": "number", "width": 88, "sorts": True},
+    {
+        "name": "cut",
+        "label": "In part",
+        "kind": "number",
+        "width": 62,
+        "sorts": True,
+        "help": "passages that stand in the text in part",
+    },
     {"name": "duplicates", "label": "Duplicates", "kind": "number", "width": 90, "sorts": True},
-    {"name": "tokens", "label": "Tokens", "kind": "number", "width": 74, "sorts": True},
+    {"name": "tokens", "label": "Tokens", "kind": "number", "width": 66, "sorts": True},
+    {"name": "budget", "label": "Budget", "kind": "number", "width": 66, "sorts": True},
     {"name": "milliseconds", "label": "ms", "kind": "number", "width": 60, "sorts": True},
     {"name": "warnings", "label": "Warnings", "kind": "number", "width": 84, "sorts": True},
     {"name": "note", "label": "Note", "width": 170},
@@ -83,13 +93,13 @@ def show() -> None:
         cards.part(look_again, every=EVERY)
     if total:
         with st.expander("Open a saved trace, or a sample"):
-            files()
+            bring()
         return
     left, right = st.columns([3, 2], gap="large")
     with left:
         st.subheader("Look around in a sample")
         st.text("Questions to a small fictional company, answered by the real engine.")
-        files()
+        bring()
     with right:
         st.subheader("Record your own")
         cards.how_to_record()
@@ -106,23 +116,18 @@ def recorded() -> None:
     """Draw the filters and the table of a journal."""
     if st.session_state.pop("shows-new", False):
         show_new()
-    state.search_field(
-        "q", "Search", "Words of the question, a passage or a note; an id or its beginning, a source",
-        on_change=first_page, label_visibility="collapsed",
-    )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        one_of("only", list(KINDS), "Only", on_change=first_page, format_func=told_kind)
+        state.search_field(
+            "q", "Search", "Words of the question, a passage or a note; an id or its beginning, a source",
+            on_change=first_page,
+        )  # fmt: skip
         for key, label in zip(DAYS, ("From", "To"), strict=True):
             st.date_input(
-                label,
-                value=None,
-                key=key,
-                format="YYYY-MM-DD",
-                on_change=first_page,
-                width=132,
-                **state.BOUND,
+                label, None, key=key, format="YYYY-MM-DD", on_change=first_page, width=132, **state.BOUND
             )
         views()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        one_of("only", list(KINDS), "Only", on_change=first_page, format_func=told_kind)
         is_live = whether(
             "live", "Live", "Looks for new questions every two seconds, and marks them.", value=True
         )
@@ -136,7 +141,7 @@ def told_kind(kind: str) -> str:
         return kind
     with opening.journal_of(state.settings()) as journal:
         longest = journal.traces(1, journal.count() // 20, sort="milliseconds") if journal is not None else []
-    return f"Slow, from {longest[0].milliseconds:,.0f} ms" if longest else kind
+    return f"Slowest twentieth, from {longest[0].milliseconds:,.0f} ms" if longest else kind
 
 
 def views() -> None:
@@ -215,7 +220,7 @@ def listing(is_live: bool) -> None:
         shown = sum(trace.time > since for trace in traces)
         unseen = journal.count(since=since + timedelta(microseconds=1)) - shown if is_live else 0
     with place:
-        head(found, total, asked, unseen)
+        head(found, total, unseen)
         if traces or is_live:
             words = folded(asked["search"] or st.session_state["q"] or "").split()
             table(traces, sort, words, is_live=is_live, has_pages=pages > 1)
@@ -280,8 +285,8 @@ def clear() -> None:
     st.rerun()
 
 
-def head(found: int, total: int, asked: Mapping[str, Any], unseen: int) -> None:
-    """Draw how many there are, what can be done with the ticked ones, and how those found are taken away.
+def head(found: int, total: int, unseen: int) -> None:
+    """Draw how many there are, and what can be done with the ticked ones.
 
     So many new ones stand on another page of the list, or are not what it is narrowed to.
     """
@@ -301,20 +306,21 @@ def head(found: int, total: int, asked: Mapping[str, Any], unseen: int) -> None:
                 state.go("sets")
         elif ticked:
             st.caption("Tick another to compare the two.")
-        box = st.popover("Save", key="save-list", on_change="rerun")
-        if box.open:
-            with box:
-                name = "-".join(
-                    ["questions", *re.findall(r"\w+", f"{st.session_state['only']} {asked['search']}")]
-                )
-                cards.download(f"All {found:,} as CSV", saved(asked, found), f"{name[:80]}.csv", "text/csv")
 
 
-def saved(asked: Mapping[str, Any], found: int) -> bytes:
-    """Return everything that was found as CSV, notes and tags too."""
+def files() -> list[exports.File]:
+    """Return everything that was found, notes and tags too."""
     with opening.journal_of(state.settings()) as journal:
-        rows = rows_found(journal, asked, found, 0, found) if journal is not None else []
-    return exports.as_csv([dataclasses.asdict(row) for row in rows])
+        if journal is None or "q" not in st.session_state:
+            return []
+        asked = searched(journal, conditions(st.session_state.get("sorted") or SORTS[0]))
+        rows = rows_found(journal, asked, count(journal, asked), 0, count(journal, asked))
+    table = exports.as_csv([dataclasses.asdict(row) for row in rows])
+    only = "" if st.session_state["only"] == "All" else st.session_state["only"]
+    name = "-".join(["questions", *re.findall(r"\w+", f"{only} {asked['search']}".lower())])
+    return [
+        exports.File(f"The {wording.counted(len(rows), 'question')} found, CSV", table, f"{name[:80]}.csv")
+    ]
 
 
 def table(traces: list[TraceRow], sort: str, words: Sequence[str], *, is_live: bool, has_pages: bool) -> None:
@@ -374,6 +380,7 @@ def trace_rows(
             "cut": wording.number(trace.cut) if trace.cut else "",
             "duplicates": wording.number(trace.duplicates) if trace.duplicates else "",
             "tokens": wording.number(trace.tokens),
+            "budget": wording.number(trace.budget),
             "milliseconds": wording.number(trace.milliseconds),
             "warnings": wording.number(trace.warnings) if trace.warnings else "",
             "note": wording.noted(trace.tags, trace.note),
@@ -382,7 +389,7 @@ def trace_rows(
     return rows
 
 
-def files() -> None:
+def bring() -> None:
     """Draw the samples and the place to drop a file."""
     cards.samples()
     file = st.file_uploader("Open a JSON trace (context.to_dict())", type="json", max_upload_size=64)

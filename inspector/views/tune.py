@@ -11,10 +11,11 @@ import streamlit as st
 from inspector import cards, grading, state, wording
 from inspector import knobs as tuning
 from inspector.candidates import budget_bar, fates_told
-from inspector.knobs import FULL, PART, SHARE, WEIGHT, Knobs, as_json
+from inspector.exports import File
+from inspector.knobs import FULL, PART, SHARE, WEIGHT, Knobs, as_json, meanings
 from inspector.state import Opened
 from inspector.views import collections
-from inspector.views.compare import passages, save, side_by_side, told_moves
+from inspector.views.compare import compared_files, moves_html, passages, side_by_side
 from inspector.wording import option_of, plain
 from langchain_context_engine import Context, diff
 from langchain_context_engine.evaluation.quality import change, quality
@@ -118,12 +119,13 @@ def turn_to(trace: str, knobs: Knobs) -> None:
     st.session_state.update({**knobs, "knobs-of": trace})
 
 
-def open_with(opened: Opened, settings: Mapping[str, Any], key: Key) -> None:
+def open_with(opened: Opened, settings: Mapping[str, Any], key: Key | None = None) -> None:
     """Go to the Tune page of a trace, to a candidate, with the knobs turned to some settings of a replay."""
     recorded = tuning.recorded(opened.context)
     knobs = tuning.turned_by(recorded, settings)
     turn_to(opened.name, knobs)
-    st.session_state["side"] = option_of(key)
+    if key is not None:
+        st.session_state["side"] = option_of(key)
     # Streamlit writes what is set before a knob is drawn into no address.
     turned = {name: str(knobs[name]) for name in turned_of(recorded, knobs)}
     state.open_page(opened.name, "tune", **turned)
@@ -146,13 +148,13 @@ def bench(opened: Opened) -> None:
         keys = st.container(horizontal=True, vertical_alignment="center")
         with st.container(height=620, border=False, key="tune-knobs"):
             draw_knobs(opened, recorded)
+            st.caption("What a slider gives is shown when it is let go; the arrow keys turn it step by step.")
             st.caption(
                 f"Not here, since they act while asking: {', '.join(sorted(REQUERY_SETTINGS))}, scope and "
                 "filters. They need a new question."
             )
     with right, cards.guard("Turn the last knob back, or start from “As recorded”."):
-        turned = {name: st.session_state.get(name) for name in recorded}
-        knobs = {name: value if turned[name] is None else turned[name] for name, value in recorded.items()}
+        knobs = turned_now(recorded)
         changed = tuning.changes(opened.context, knobs)
         context, rows = state.replayed(opened, changed)
         before, rows_before = state.replayed(opened, {})
@@ -165,7 +167,7 @@ def bench(opened: Opened) -> None:
             st.caption(
                 "Another version of the engine recorded this trace; before is what this version builds of it."
             )
-        st.text(told_moves(difference, [*rows, *rows_before]))
+        st.html(moves_html(difference, [*rows, *rows_before]))
         figures((before, rows_before), (context, rows), difference)
         st.html(budget_bar(context))
         st.caption(fates_told(context))
@@ -179,8 +181,13 @@ def bench(opened: Opened) -> None:
             with texts:
                 passages(before, context, [*rows, *rows_before])
         history(opened, tries)
-        copy(changed, sides, {"A": before, "B": context}, opened.name)
         collections.ask_button("Ask again with these settings", opened.context, changed, key="ask-turned")
+
+
+def turned_now(recorded: Knobs) -> Knobs:
+    """Return the knobs as they stand; those that are not drawn yet, as recorded."""
+    turned = {name: st.session_state.get(name) for name in recorded}
+    return {name: value if turned[name] is None else turned[name] for name, value in recorded.items()}
 
 
 def draw_knobs(opened: Opened, recorded: Knobs) -> None:
@@ -192,7 +199,7 @@ def draw_knobs(opened: Opened, recorded: Knobs) -> None:
     largest = tuning.largest_budget(opened.context)
 
     def knob(name: str) -> None:
-        label, value = plain(label_of(name)), recorded[name]
+        label, value, meaning = plain(label_of(name)), recorded[name], meanings().get(label_of(name))
         bounds = BOUNDS.get(name) or BOUNDS.get(name.partition("_")[0] + "_")
         if bounds:
             # Whatever was recorded, or is to be tried, can be shown.
@@ -203,7 +210,9 @@ def draw_knobs(opened: Opened, recorded: Knobs) -> None:
             least, most = min(least, *shown), max(most or largest, *shown)
             of = type(value)
             slider, field = st.columns([68, 32], vertical_alignment="bottom", gap="small")
-            slider.slider(label, of(least), of(most), value, step=of(step), key=name, **state.BOUND)
+            slider.slider(
+                label, of(least), of(most), value, step=of(step), key=name, help=meaning, **state.BOUND
+            )
             drawn = session[name]
             # One of its own for each value: an earlier one that is still told would turn the slider back.
             figure = f"figure-{name}-{drawn}"
@@ -226,7 +235,7 @@ def draw_knobs(opened: Opened, recorded: Knobs) -> None:
             for name in recorded:
                 if name.startswith(SHARE):
                     knob(name)
-    with st.expander("Selection, order and form", expanded=True):
+    with st.expander("Selection, order and form"):
         for name in [*LABELS][5:]:
             if name in recorded:
                 knob(name)
@@ -241,10 +250,13 @@ def type_in(name: str, figure: str, drawn: float) -> None:
 
 def weights(recorded: Knobs, knob: Callable[[str], None]) -> None:
     """Draw one slider a signal, those without a weight folded."""
-    names = [name for name in recorded if name.startswith(WEIGHT)]
-    used = [name for name in names if recorded[name] > 0 or st.session_state.get(name, 0) > 0]
-    # One that an address turns is known only when it is drawn.
-    used += [name for name in names if name not in used and name in st.query_params]
+    session, names = st.session_state, [name for name in recorded if name.startswith(WEIGHT)]
+    # What is turned there stays there until it closes: it would run away from under the pointer.
+    if not session.get("more-signals"):
+        # One that an address turns is known only when it is drawn.
+        turned = [name for name in names if session.get(name, 0) > 0 or name in st.query_params]
+        session["signals-used"] = {*turned, *(name for name in names if recorded[name] > 0)}
+    used = [name for name in names if name in session["signals-used"]]
     for name in used:
         knob(name)
     folded = st.container(horizontal=True)
@@ -274,8 +286,8 @@ def figures(before: tuple[Context, list[Row]], after: tuple[Context, list[Row]],
     told = [
         f"{context.tokens:,} of {context.budget:,} tokens {changed(difference.tokens)}",
         f"{len(context.passages)} passages {changed(len(context.passages) - len(old.passages))}",
-        f"{wording.share(difference.overlap)} shared",
-        f"{wording.share(difference.kept_prefix)} of the text's beginning kept (what a cache saves)",
+        f"{wording.share(difference.overlap)} of the passages in both",
+        f"unchanged up to {wording.share(difference.kept_prefix)} of the text",
     ]
     grades = grading.grades_of(old.request.query)
     if grades:
@@ -326,13 +338,16 @@ def history(opened: Opened, tries: Sequence[Try]) -> None:
     st.caption("The address holds these settings: copy it to share them.")
 
 
-def copy(
-    changed: Mapping[str, Any], columns: Mapping[str, list[Row]], contexts: Mapping[str, Context], trace: str
-) -> None:
-    """Draw what can be taken away, once it is asked for: each turn of a knob would make the file anew."""
-    settings = st.expander("Take this away: settings, table", key="copy", on_change="rerun")
-    if settings.open:
-        with settings, cards.guard("Copy the address instead."):
-            st.caption("JSON, for --settings FILE and ContextEngine.from_file(FILE)")
-            st.code(as_json(changed), language="json", wrap_lines=True)
-            save(columns, contexts, [trace])
+def files() -> list[File]:
+    """Return what is turned as settings, and every candidate as recorded and as turned."""
+    opened = state.current()
+    if opened is None or state.unreplayable(opened):
+        return []
+    changed = tuning.changes(opened.context, turned_now(tuning.recorded(opened.context)))
+    (before, rows_before), (context, rows) = (state.replayed(opened, one) for one in ({}, changed))
+    settings = as_json(changed).encode()
+    named = wording.file_name(opened.context.request.query, [opened.name], "settings.json")
+    return [
+        File("Settings, JSON, for ContextEngine.from_file", settings, named),
+        *compared_files({"A": rows_before, "B": rows}, {"A": before, "B": context}, [opened.name]),
+    ]

@@ -18,6 +18,7 @@ from rapidfuzz.fuzz import ratio
 
 from inspector.palette import FATES
 from langchain_context_engine import Context, replay
+from langchain_context_engine.evaluation.tune import MIN_QUERIES
 from langchain_context_engine.journal import Judgment
 from langchain_context_engine.models.types import Reason, Verdict
 from langchain_context_engine.text.tokens import resolve_tokenizer
@@ -212,10 +213,13 @@ def are_moves(seen, *_):
     text = seen.own["sentence"].removeprefix("From A to B: ")
     before, after = keys(seen.before), keys(seen.context)
     for verb, changed in (("Entered", set(after) - set(before)), ("Left", set(before) - set(after))):
-        named = re.search(rf"{verb}: (.+?)(?: and (\d+) more)?\.(?= Left:| \d|$)", text)
+        named = re.search(rf"{verb}: (.+?)\.(?= Left:| \d|$)", text)
         assert bool(named) == bool(changed), text
         if named:
-            assert len(named[1].split("; ")) + number(named[2]) == len(changed), text
+            shown, _, others = named[1].partition(" more")
+            shown, _, more = shown.partition("and ")
+            assert len(others.split("; ")) == number(more) or not more, text
+            assert len(shown.split("; ")) + number(more) == len(changed), text
     moved = re.search(r"(\d+) moved", text)
     both = set(before) & set(after)
     assert number(moved and moved[1]) == sum(before.index(key) != after.index(key) for key in both)
@@ -262,6 +266,16 @@ def are_agreed(seen, judged, every, *agreed):
     assert near == told_as(sum(abs(a - b) < 2 for a, b in pairs) / len(pairs))
 
 
+def are_lacking(seen, judged, more):
+    assert number(judged) == seen.own["judged"]
+    assert number(judged) + number(more) == MIN_QUERIES
+
+
+def is_lacking(seen, least, more):
+    assert number(least) == MIN_QUERIES
+    is_judged_of_the_set(seen, str(MIN_QUERIES - number(more)))
+
+
 def are_kept(seen, count, _, questions, __):
     assert number(count) == len(seen.judgments)
     is_judged_of_the_set(seen, questions)
@@ -285,14 +299,14 @@ def is_said_of_all(_):
 
 SENTENCES = {
     rf"{N} / {N} tokens \((\d+) %\)": is_budget_used,
-    rf"{N} of {N} candidates in(, {N} cut)?": are_in,
+    rf"{N} of {N} candidates in(, {N} in part)?": are_in,
     rf"{N} duplicates?": are_duplicates,
     r"(\d+) % alike; from (\d+) % on two texts count as one\.": is_a_pair,
     rf"That is a part of it .+: the whole text has {N} tokens\.": is_a_part,
     r"Ranked (better and out|later and in): (.+)\.": is_out_of_turn,
     r"Packed by rank, not by worth \(selection: score, a replay\): (.+)\.": is_so_in_order,
     rf"{N} of {N} passages? not alike\.": are_unlike,
-    rf"{N} warnings?": are_warnings,
+    rf"{N} warnings?\\?: .+": are_warnings,
     rf"{N} ms(?:, {N} for (.+))?": took,
     r"Frame is what .+ nothing fitted\.( Joined, the passages take ([\d,]+) tokens less .+ as here\.)?": is_joined,
     rf"{N} offered · {N} in.*": are_fates,
@@ -302,15 +316,17 @@ SENTENCES = {
     rf"{N} of {N} tokens\.(?: A number leads to its candidate\.)?": is_budget_used,
     rf"{N} of {N} tokens ?(\(([+−][\d,]+)\))?": is_tuned,
     rf"{N} passages ?(\(([+−]\d+)\))?": are_passages,
-    r"(\d+) % shared": are_shared,
-    r"(\d+) % of the text's beginning kept \(what a cache saves\)": is_begun_alike,
+    r"(\d+) % of the passages in both": are_shared,
+    r"unchanged up to (\d+) % of the text": is_begun_alike,
     r"(?:From A to B: )?Nothing changed in the text\.": is_nothing_changed,
     r"(?:From A to B: )?(?:Entered|Left|\d+ moved|\d+ cut anew).+": are_moves,
     rf"{N} (try|tries)": are_tries,
     rf"Judged: {N} of {N}": are_judged,
-    r"(?:nDCG@10|Precision@10|Evidence|First ten judged) (–|[\d.]+(?: %)?)": is_a_share,
+    r"(?:nDCG@10|.+ \(grade 2 or 3\)|First ten judged) (–|[\d.]+(?: %)?)": is_a_share,
     r"Budget used (\d+ %)": is_used,
-    rf"(?:The worst first\. .+ named\. {N} of {N} are judged; from \d+ on .+ )?Raters agree on (\d+) % of {N} grades? (that) two gave, within one on (\d+) %(, kappa [−\d.]+)?\.": are_agreed,
+    rf"{N} questions? judged in all, {N} more and weights are suggested\.(?: Raters .+)?": are_lacking,
+    rf"From {N} judged questions on: {N} more\.": is_lacking,
+    rf"(?:The worst first\. .+ named\. {N} of {N} are judged\. )?Raters agree on (\d+) % of {N} grades? (that) two gave, within one on (\d+) %(, kappa [−\d.]+)?\.": are_agreed,
     rf"{N} (judgments?) of {N} (questions?), kept in the journal\.": are_kept,
     rf"{N} of {N} questions\. Choose one .+": are_recorded,
     rf"{N} questions on {N} (days?), from the journal alone\. .+": are_on_days,

@@ -53,4 +53,4 @@ def stands(context, reason):
     key = key_with(context, reason)
     count = resolve_tokenizer(context.settings["tokenizer"])
     passage = next(passage for passage in context.passages if passage.key == key)
-    return f"{count(passage.text)} of {count(passage.ranked.candidate.text)} tokens stand in the text"
+    return f"{count(passage.text)} of its {count(passage.ranked.candidate.text)} tokens stand in the text"

@@ -23,7 +23,7 @@ MOST = 3
 SAMPLES = ("sample-duplicates", "sample-weighted")
 OF_A_JOURNAL = (
     ("traces", ""), ("figures", ""), ("sets", ""),
-    ("judge", "Import and export"),
+    ("judge", "Import"),
 )  # fmt: skip
 FACT = re.compile(r"\d|Nothing changed")
 NO_FIGURE = re.compile(r"trace |searched: |keys: |Score |asked: \d+ \w{3} \d{4},")
@@ -36,6 +36,8 @@ def sentences(at):
     told = [element.value for element in (*at.text, *at.caption, *at.subheader)]
     told += [box.label for box in at.expander]
     for html in htmls(at):
+        if "ce-moves" in html:
+            told.append(html)
         if "ce-facts" in html:
             told += re.findall(r"<span(?: title=\"[^\"]*\")?>(.*?)</span>", html)
     said = (unescape(re.sub(r"<[^>]*>", "", one)).strip() for one in told)
@@ -87,7 +89,8 @@ def of_a_journal(path, monkeypatch):
         yield from ((one, seen) for one in sentences(at))
     graded = [one for one in judgments if one.query == traces[0].query]
     at = a_page("judge", journal=path, trace=traces[0].id, monkeypatch=monkeypatch)
-    yield from ((one, Seen(context=contexts[0], judgments=graded)) for one in sentences(at))
+    own = {"judged": len(traces)}
+    yield from ((one, Seen(context=contexts[0], judgments=graded, own=own)) for one in sentences(at))
 
 
 @pytest.fixture(scope="module")

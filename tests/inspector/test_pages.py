@@ -207,10 +207,10 @@ def test_a_note_and_tags_are_kept_at_once_shown_in_the_list_and_saved_with_it(pa
     assert "#billing #to do · Wrong price" in said(at)
     at = a_page("traces", journal=path, monkeypatch=monkeypatch, q="wrong to bill", only="Noted")
     assert cells(at, "traces", "note") == ["#billing #to do · Wrong price"]
-    at.session_state["save-list"] = True
-    assert at.run().download_button[0].label == "All 1 as CSV"
+    at.session_state["export"] = True
+    assert at.run().download_button[0].label == "The 1 question found, CSV"
     at = a_page("explain", trace="sample-latest", journal=path, monkeypatch=monkeypatch)
-    assert not at.get("popover")
+    assert [box.proto.popover.label for box in at.get("popover")] == ["Export"]
 
 
 def test_a_saved_view_is_chosen_by_its_name_and_forgotten(path, monkeypatch):

@@ -32,7 +32,7 @@ def test_the_explanation_tells_how_it_ended_figures_fates_and_what_is_not_defaul
     for told in (
         f"<strong>{WEIGHTED.status}</strong>, confidence {WEIGHTED.confidence:.2f}",
         f"{WEIGHTED.tokens} / {WEIGHTED.budget} tokens",
-        f"{len(WEIGHTED.passages)} of {len(WEIGHTED.candidates)} candidates in, {cut} cut",
+        f"{len(WEIGHTED.passages)} of {len(WEIGHTED.candidates)} candidates in, {cut} in part",
         "1 duplicate",
         " ms",
         "sample-weighted",
@@ -163,7 +163,7 @@ def test_a_duplicate_stands_beside_what_it_repeats_with_both_places_and_leads_to
     pair = html_with(at, "ce-pair")
     for told in (
         "0.md:1-2 · rank 1",
-        "1.md:1-2 · rank 2 with copies counted",
+        "1.md:1-2 · rank 2 before duplicates were taken out",
         "<u class=ce-del>the</u>",
         "<u class=ce-ins>each</u>",
     ):
@@ -198,22 +198,24 @@ def test_a_cut_text_says_how_much_of_it_stands():
     assert any("<del>" in html for html in htmls(at))
 
 
-@pytest.mark.parametrize("section", ["Budget", "Text", "Export"])
+@pytest.mark.parametrize("section", ["Candidates", "Budget", "Text"])
 def test_every_section_of_the_explanation_opens_and_what_can_be_saved_keeps_its_name(section):
     at = a_page("explain", trace="sample-duplicates", section=section)
     assert "This did not work" not in said(at)
-    before = [button.proto.url for button in at.download_button]
+    at.session_state["export"] = True
+    before = [button.proto.url for button in at.run().download_button]
     assert [button.proto.url for button in at.run().download_button] == before
-    assert len(before) == (4 if section == "Export" else 0)
+    assert len(before) == 4
 
 
 def test_what_is_shown_is_what_is_taken_away():
     context = a_context(budget=60, truncator="none")
-    given = {"shown": "Left out", "find": "office", "section": "Export"}
+    given = {"shown": "Left out", "find": "office"}
     at = a_page("explain", trace="upload-1", opened={"upload-1": context}, **given)
-    assert "The 1 shown as CSV" in [button.label for button in at.download_button]
+    at.session_state["export"] = True
+    assert "The 1 candidates shown" in [button.label for button in at.run().download_button]
     at.text_input(key="find").set_value("").run()
-    assert "The 3 shown as CSV" in [button.label for button in at.download_button]
+    assert "The 3 candidates shown" in [button.label for button in at.download_button]
 
 
 def test_thirty_sources_have_thirty_bars_with_a_segment_a_passage_each_in_its_sources_colour():

@@ -10,12 +10,13 @@ from dataclasses import replace
 import pytest
 
 from langchain_context_engine import ConfigError, Journal
+from langchain_context_engine.evaluation.tune import Tuning
 from langchain_context_engine.journal import database
 from langchain_context_engine.models.types import Status
 from tests.inspector.builders import a_context, a_page, column, go_on, grids, said
 
 QUESTION = "When do invoices go out?"
-EXCHANGE = "Import and export"
+EXCHANGE = "Import"
 
 
 @pytest.fixture
@@ -151,7 +152,8 @@ def test_all_judged_questions_are_told_worst_first_and_against_what_was_tried_la
     assert "2 questions. Turn knobs" in said(at)
     assert "The worst first." in said(at)
     assert list(at.dataframe[0].value["question"]) == ["Who may refund?", QUESTION]
-    assert "2 of 2 are judged; from 50 on the command" in said(at)
+    assert "2 of 2 are judged." in said(at)
+    assert "From 50 judged questions on: 48 more." in said(at)
     with Journal(path, read_only=True) as journal:
         of = {row.query: row.id[:8] for row in journal.traces()}
     assert list(at.dataframe[0].value["answer"]) == [of["Who may refund?"], of[QUESTION]]
@@ -174,13 +176,43 @@ def test_judgments_of_a_file_are_taken_in_by_a_press_alone_counted_and_given_out
         for i, g in (("a", 3), ("c", 0))
     ]
     at = brought("\n".join(lines).encode())
-    assert at.download_button[0].disabled
+    at.session_state["export"] = True
+    assert not at.run().download_button
     assert grades_in(path) == {}
     at.button(key="take-in").click().run()
     assert "2 judgments were taken in" in at.success[0].value
     assert "2 judgments of 1 question, kept in the journal" in said(at)
     assert grades_in(path) == {("a", ""): 3, ("c", ""): 0}
-    assert not at.download_button[0].disabled
+    assert at.run().download_button[0].label == "2 judgments, JSON Lines"
+
+
+def test_of_several_answers_to_a_question_the_judged_one_stands_for_it(path, name):
+    """Sets told of the newest, which had another budget."""
+    with Journal(path) as journal:
+        journal.record(a_context(budget=60))
+    at = a_page("judge", trace=name)
+    at.button(key="grade3-memories/a").click().run()
+    assert "1 question judged in all, 49 more and weights are suggested." in said(at)
+    at = a_page("sets")
+    assert list(at.dataframe[0].value["answer"]) == [name[:8]]
+    assert at.selectbox(key="set").options == ["all judged questions"]
+
+
+def test_weights_that_are_learned_of_the_judgments_are_told_before_they_are_taken(path, monkeypatch):
+    learned = Tuning(
+        present={"relevance": 1.0}, learned={"relevance": 0.8, "keyword": 0.2}, before=0.5, after=0.6, gain=None,
+        queries=50, is_worth_it=True, reason="better",
+    )  # fmt: skip
+    monkeypatch.setattr("inspector.views.sets.MIN_QUERIES", 1)
+    monkeypatch.setattr("inspector.grading.suggest", lambda journal: learned)
+    with Journal(path) as journal:
+        journal.judge(QUESTION, ("memories", "a"), 3)
+        trace = journal.traces()[0].id
+    at = a_page("sets", trace=trace)
+    next(button for button in at.button if button.label == "Suggest weights").click().run()
+    assert column(at, 1, "suggested") == ["0.8", "0.2"]
+    next(button for button in at.button if button.label == "Try them in Tune").click().run()
+    assert at.slider(key="w_keyword").value == 0.2
 
 
 @pytest.mark.parametrize("data", [b"", b"not json", b'{"query": "q", "source": "s", "id": "i", "grade": 9}'])

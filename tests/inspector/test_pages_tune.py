@@ -28,8 +28,12 @@ def test_a_turned_weight_gives_another_order_and_can_be_undone():
     assert cells(at, "aligned", "B place") != before
     assert column(at, 0, "try") == ["1"]
     assert "Entered: " in said(at)
-    at.session_state["copy"] = True
-    assert any('"weights"' in code.value for code in at.run().code)
+    at.session_state["export"] = True
+    assert [button.label for button in at.run().download_button] == [
+        "Settings, JSON, for ContextEngine.from_file",
+        "Candidates compared, CSV",
+    ]
+    at.session_state["export"] = False
     at.button(key="undo").click().run()
     assert at.slider(key="w_relevance").value == 0.5
     assert cells(at, "aligned", "B place") == before
@@ -118,6 +122,20 @@ def test_a_knob_that_another_page_did_not_draw_stands_as_it_was_turned():
     assert go_on(at, "tune").slider(key="w_keyword").value == 0.5
 
 
+def test_a_signal_that_is_turned_stays_where_it_is_until_the_others_are_folded():
+    """It was moved from under the pointer at the first step, and took the keys with it."""
+    at = a_page("tune", trace="sample-latest")
+    used = [one.key for one in at.slider if one.key.startswith("w_")]
+    at.session_state["more-signals"] = True
+    at.run()
+    order = [one.key for one in at.slider]
+    for value in (0.1, 0.2):
+        at.slider(key="w_keyword").set_value(value).run()
+        assert [one.key for one in at.slider] == order
+    at.session_state["more-signals"] = False
+    assert [one.key for one in at.run().slider if one.key.startswith("w_")] == [*used, "w_keyword"]
+
+
 def test_what_was_added_on_the_page_stays(recorded, monkeypatch):
     path, names = recorded
     at = a_page("explain", journal=path, monkeypatch=monkeypatch, trace=names[0])
@@ -152,8 +170,7 @@ def test_answers_are_compared_by_their_address_and_nonsense_is_a_card(recorded, 
     assert column(at, 0, "Changed from A") == ["", "tokens allowed 2,000 → 60"]
     columns = {one["name"] for one in grids(at)["aligned"]["columns"]}
     assert {"A fate", "A place", "A in text", "A score", "B fate", "B in text"} <= columns
-    told = next(text.value for text in at.text if text.value.startswith("From A to B: "))
-    assert "Left: " in told
+    assert "Left: " in next(html for html in htmls(at) if "From A to B: " in html)
     at = a_page("compare", journal=path, monkeypatch=monkeypatch, compare=[names[0], "evil"])
     assert not at.exception
     assert "This did not work" in said(at)
@@ -165,7 +182,9 @@ def test_an_answer_of_any_age_is_told_by_its_time_and_question(recorded, monkeyp
     monkeypatch.setattr("inspector.views.compare.LATEST", 1)
     at = a_page("compare", journal=path, monkeypatch=monkeypatch, compare=names[:2])
     for told, name in zip(column(at, 0, "What"), names, strict=False):
-        assert re.fullmatch(rf"\d+ \w+ \d{{4}}, [\d:]+ · When do invoices go out\? · {name[:8]}", told)
+        assert re.fullmatch(
+            rf"\d+ \w+ \d{{4}}, [\d:]+ · [\d,]+ tokens · {name[:8]} · When do invoices go out\?", told
+        )
 
 
 def test_two_questions_of_one_text_in_one_minute_are_compared_as_the_address_names_them(

@@ -31,18 +31,19 @@ from inspector.candidates import (
     score_tree,
     shared_tokens,
 )
-from inspector.exports import as_csv, as_markdown, rows_for_export
+from inspector.exports import as_csv, as_markdown, rows_as_csv
 from inspector.grading import UNJUDGED, grade_columns, grade_rows, quality_rows, tally
 from inspector.knobs import can_turn_to, changes, largest_budget, recorded, turned_by
-from inspector.marking import cut, cut_pieces, cut_tokens, how_joined, passages_of_text
+from inspector.marking import cut, cut_pieces, cut_tokens, how_joined, passages_of_text, pieces
 from inspector.palette import FATE_COLOURS, FATES
-from inspector.views.compare import aligned, changed, told_keys, told_moves
+from inspector.views.compare import aligned, changed, moves_html, told_keys
 from inspector.views.traces import trace_rows
 from inspector.wording import option_of, zone_of
 from langchain_context_engine import Budget, Context, Journal, Template, diff, replay
 from langchain_context_engine.evaluation.quality import quality
 from langchain_context_engine.journal import Judgment
 from langchain_context_engine.models.types import Reason, Verdict
+from langchain_context_engine.text.words import query_terms
 from tests.builders import a_candidate
 from tests.conftest import ROOT
 from tests.inspector.builders import HOSTILE, a_context, a_shared_context, rows_of
@@ -202,6 +203,12 @@ def test_what_is_struck_out_is_folded_between_words():
     assert {word for part in struck for word in part.split()} == {"alphabet"}
 
 
+def test_of_a_name_of_several_words_those_that_match_are_marked():
+    text = "HelpFormatter.write_usage writes the usages"
+    marked = [piece for piece, is_marked in pieces(text, query_terms("write usage")) if is_marked]
+    assert marked == ["write", "usage", "writes", "usages"]
+
+
 def test_a_duplicate_stands_with_its_survivor_whether_that_is_in_or_fell_too():
     for budget in (2000, 10):
         context = a_context(budget=budget, truncator="none")
@@ -235,27 +242,40 @@ def test_what_fell_for_its_score_has_it_beside_it():
 def test_what_entered_and_left_is_named():
     before = a_context(**TIGHT)
     after = replay(before, budget=5000)
-    assert "Entered: " in told_moves(diff(before, after), rows_of(after))
-    assert "Left: " in told_moves(diff(after, before), rows_of(after))
+    assert "Entered: " in moves_html(diff(before, after), rows_of(after))
+    assert "Left: " in moves_html(diff(after, before), rows_of(after))
 
 
 def test_a_name_written_from_right_to_left_turns_nothing_round_beside_it():
     """After a place with an override, "Left:" and what followed were read backwards."""
     before, after = a_context(), a_context(budget=45)
     rows = [replace(row, label="gnp\u202e.exe") for row in rows_of(before)]
-    assert "Left: \u2068gnp\u202e.exe\u2069" in told_moves(diff(before, after), rows)
+    assert "Left: \u2068gnp\u202e.exe\u2069" in moves_html(diff(before, after), rows)
+
+
+def test_of_many_that_entered_all_can_be_read():
+    """ "And 34 more" stood in the text alone."""
+    found = [
+        a_candidate(id=str(i), text=f"{word} rope") for i, word in enumerate(("old", "new", "red", "wet"))
+    ]
+    told = moves_html(diff(a_context(found, budget=0), a_context(found)), rows_of(a_context(found)))
+    assert "<summary>and 1 more</summary>" in told
+    assert all(f"memories/{i}" in told for i in range(4))
 
 
 @pytest.mark.parametrize(
     ("label", "told"),
     [
-        (f"docs/{'deep/' * 9}a.md › One › Two › Three", f"…{'deep/' * 9}a.md › … › Three"),
-        (f"core.py:1-9 · {'word ' * 20}end", f"…{'word ' * 12}end"),
+        (f"docs/{'deep/' * 12}a.md › One › Two › Three", "a.md › Three"),
+        (f"docs/{'deep/' * 9}core.py:1-9 · test_of_a_very_long_name", f"docs/{'deep/' * 9}core.py:1-9"),
+        (f"docs/{'deep/' * 15}core.py:11-29 · {'word ' * 20}end", f"…{'deep/' * 11}core.py:11-29"),
+        (f"the {'word ' * 20}end", f"…{'word ' * 13}end"),
         ("docs/a.md › One › Two", "docs/a.md › One › Two"),
     ],
 )
-def test_a_long_name_keeps_its_end_and_is_cut_between_words(label, told):
-    assert told_keys({"Left": [("s", "i")]}, {("s", "i"): label}) == f"Left: \u2068{told}\u2069."
+def test_a_long_name_keeps_its_file_and_lines_or_its_end_and_is_cut_between_words(label, told):
+    said = told_keys({"Left": [("s", "i")]}, {("s", "i"): label})
+    assert said.replace("\u2068", "").replace("\u2069", "") == f"Left: {told}."
 
 
 def test_candidates_are_aligned_by_key_what_differs_above_what_is_alike_each_counted():
@@ -323,7 +343,7 @@ def test_the_queue_has_first_what_nearly_got_in_or_nearly_did_not():
 
 def test_csv_holds_every_candidate_and_no_formula():
     found = [a_candidate(id="=1+1", text="=HYPERLINK(1)"), a_candidate(id="b", text="line\none,two")]
-    data = as_csv(rows_for_export(rows_of(a_context(found)))).decode("utf-8-sig")
+    data = rows_as_csv(rows_of(a_context(found))).decode("utf-8-sig")
     read = list(csv.DictReader(io.StringIO(data)))
     assert {row["text"] for row in read} == {"'=HYPERLINK(1)", "line\none,two"}
     assert not any(cell.startswith(("=", "+", "@")) for row in read for cell in row.values())
