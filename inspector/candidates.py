@@ -35,7 +35,6 @@ RANKED_COLUMNS: Sequence[Column] = (
         "label": "Tokens",
         "kind": "number",
         "width": 70,
-        "narrow": True,
         "help": "What it takes with marker and place; in part/whole; of what is out, what it needed.",
     },
     {"name": "cite", "label": "Cite", "width": 40},
@@ -369,7 +368,9 @@ def group_bars(context: Context, rows: Sequence[Row]) -> str:
     labels = {row.key: row.label for row in rows}
     colours = colours_of(group.name for group in groups)
     most = max((max(group.tokens, group.share or 0) for group in groups), default=1) or 1
-    names = ("Source", "A segment a passage", "Tokens", "Share promised", "Passages", "Candidates", "No room")
+    has_shares = any(group.share is not None for group in groups)
+    share = ("Share promised",) if has_shares else ()
+    names = ("Source", "A segment a passage", "Tokens", *share, "Passages", "Candidates", "No room")
     head = "".join(f"<th{' class=n' if place > 1 else ''}>{name}</th>" for place, name in enumerate(names))
     lines = ""
     for group in groups:
@@ -377,7 +378,8 @@ def group_bars(context: Context, rows: Sequence[Row]) -> str:
             _piece(labels.get(key, key[1]), tokens, most, colours[group.name], option_of(key))
             for key, tokens in group.segments.items()
         )
-        figures = (group.tokens, group.share, len(group.segments), group.candidates, group.no_room)
+        promised = (group.share,) if has_shares else ()
+        figures = (group.tokens, *promised, len(group.segments), group.candidates, group.no_room)
         cells = "".join(f'<td class="n">{wording.number(figure)}</td>' for figure in figures)
         lines += (
             f'<tr><td>{escape(group.name)}</td><td><div class="ce-spend" style="height:16px">{bar}</div></td>'

@@ -160,11 +160,12 @@ def export(files: Callable[[], list[File]]) -> None:
 
 def table(rows: Iterable[Mapping[str, Any]]) -> None:
     """Draw a table that is only read: nothing in it is cut off, and the Tab key passes it."""
-    frame = pd.DataFrame(map(dict, rows)).dropna(axis="columns", how="all")
+    told = ({name: f"{one:,}" if type(one) is int else one for name, one in row.items()} for row in rows)
+    frame = pd.DataFrame(told).dropna(axis="columns", how="all")
     with pd.option_context("display.max_colwidth", None):
         html = frame.to_html(
             index=False, border=0, justify="left", classes="ce-groups ce-read", na_rep=wording.UNKNOWN,
-            float_format="{:g}".format,
+            float_format="{:,g}".format,
         )  # fmt: skip
     st.html(f'<div class="ce-wide">{html}</div>')
 
@@ -207,7 +208,9 @@ def trace_head(opened: Opened) -> None:
     told["milliseconds"] = ", ".join(f"{name} {number:,.0f}" for name, number in context.timings.items())
     told["waited for"] = ", ".join(f"{name} {number:,.0f}" for name, number in waited)
     told["searched"] = "; ".join(f"{source}: {way}" for source, way in context.searched.items())
-    more = "".join((*own[_MOST_OWN:], *(_fact(f"{name}: {one}") for name, one in told.items() if one)))
+    more = "".join(
+        (*own[_MOST_OWN:], *(f"<span>{escape(f'{name}: {one}')}</span>" for name, one in told.items() if one))
+    )
     others = f" and {wording.counted(len(own) - _MOST_OWN, 'other setting')}" if len(own) > _MOST_OWN else ""
     name = f'<span>trace <code class="ce-id">{escape(opened.name)}</code></span>'
     st.html(

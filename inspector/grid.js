@@ -55,6 +55,7 @@ const cell = (row, column, data, state) => {
   if (kind === "tick") node.append(tick(row, column, state));
   else node.append(...CELLS[kind](value, data));
   const told = Array.isArray(value) && kind === "text" ? value.map(([text]) => text).join("") : value;
+  if (kind === "fate") node.title = data.meanings[value] ?? "";
   if ((kind === "text" || kind === "place") && told) node.title = told;
   return node;
 };

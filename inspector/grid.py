@@ -14,7 +14,7 @@ from typing import Any, TypedDict
 import streamlit as st
 
 from inspector import cards
-from inspector.palette import FATE_COLOURS
+from inspector.palette import FATE_COLOURS, FATE_MEANINGS
 
 _FOLDER = Path(__file__).parent
 
@@ -120,6 +120,7 @@ def draw(
         "opens": opens,
         "polls": polls,
         "palette": dict(FATE_COLOURS),
+        "meanings": dict(FATE_MEANINGS),
         "seen": dict(seen),
         "of": f"{key} {st.session_state.get('trace')}",
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from langchain_context_engine.models.types import Decision, Reason, Verdict
+from langchain_context_engine.trace.explain import FATES as TOLD
 from langchain_context_engine.trace.explain import Row
 
 _GREEN, _AMBER, RED, GREY, _BLUE = "#009e73", "#e69f00", "#d55e00", "#7d8794", "#56b4e9"
@@ -48,6 +49,9 @@ def _colour_of(reason: Reason, words: str) -> str:
 
 FATE_COLOURS: Mapping[str, str] = {words: _colour_of(reason, words) for reason, words in FATES.items()}
 """Fate in words → colour: green is in, amber in part, vermilion had no room, grey repeats, blue a rule."""
+
+FATE_MEANINGS: Mapping[str, str] = {words: TOLD[reason] for reason, words in FATES.items()}
+"""Fate in two words → fate in more words."""
 
 
 def fell_for(one: Decision | Row) -> Reason:

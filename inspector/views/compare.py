@@ -261,9 +261,8 @@ def moves_html(difference: Diff, rows: Sequence[Row], head: str = "") -> str:
     for verb, keys in (("Entered", difference.entered), ("Left", difference.left)):
         known = [escape(_name(names.get(key) or key[1])) for key in keys]
         shown, more = "; ".join(known[:_NAMED]), "; ".join(known[_NAMED:])
-        if more:
-            shown += f"<details><summary>and {len(known) - _NAMED} more</summary>{more}</details>"
-        told += [f"{verb}: {shown}."] if known else []
+        folded = f" <details><summary>and {len(known) - _NAMED} more</summary>{more}.</details>"
+        told += [f"<div>{verb}: {shown}{folded if more else '.'}</div>"] if known else []
     # What is named need not be counted; "8 left" could be read as those that remain.
     stayed = (("moved", difference.moved), ("cut anew", difference.recut))
     if counted := ", ".join(f"{len(keys)} {name}" for name, keys in stayed if keys):

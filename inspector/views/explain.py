@@ -53,6 +53,10 @@ NONE_SHOWN = {
     "Left out": "Every candidate is in the context.",
     "Duplicates": "No candidate repeats another.",
 }
+TURNS = (
+    "Room is given by what a text is worth for its tokens, not by rank alone: what is ranked later may have "
+    "its turn sooner, when more is left."
+)
 IN_ORDER = {"selection": "score"}
 PAIR_HEIGHT = 300
 TEXT_HEIGHT, LINES_HEIGHT = 210, 80
@@ -69,7 +73,8 @@ def show() -> None:
     if opened is None:
         return
     st.session_state["walking"] = False
-    rows = state.rows_of(opened)
+    with st.spinner("Ranking its candidates…"):
+        rows = state.rows_of(opened)
     if why := state.ranked_of(opened)[1]:
         # Of the trace's own text: drawn as it is.
         st.text(f"Scores of what was left out are not known here, and Tune cannot replay it: {why}.")
@@ -245,7 +250,7 @@ def candidate(opened: Opened, row: Row) -> None:
     if whole and row.verdict is Verdict.DROPPED:
         st.caption(f"That is a part of it with its marker and place: the whole text has {whole:,} tokens.")
     if told := out_of_turn(context, state.rows_of(opened), row):
-        st.caption(told)
+        st.caption(told, help=TURNS)
     repeats = context.final_decisions()[row.key].repeats
     if repeats is not None:
         with st.container(horizontal=True, vertical_alignment="center"):

@@ -16,6 +16,9 @@ from langchain_context_engine.journal import TraceRow
 MOST = 20_000
 STATUSES = ("unsure", "doubtful", "partial", "failed")
 WHOLE = "the whole answer"
+FEW = 3
+"""Of fewer there is no half and no twentieth."""
+
 SPREAD = {"p50 ms": 0.5, "p95 ms": 0.95}
 """Half took at most so long; nineteen of twenty did."""
 
@@ -53,7 +56,12 @@ def show() -> None:
         right.line_chart(table, x="day", y="p95 ms", x_label="", height=170)
     # A day leads to its questions.
     chosen = st.dataframe(
-        table, hide_index=True, key="days", on_select="rerun", selection_mode="single-cell"
+        table,
+        hide_index=True,
+        key="days",
+        on_select="rerun",
+        selection_mode="single-cell",
+        column_config=dict.fromkeys(SPREAD, st.column_config.NumberColumn(format="localized")),
     ).selection.cells
     if chosen:
         day = str(table["day"].iloc[chosen[0][0]])
@@ -105,10 +113,14 @@ def spreads(title: str, found: Sequence[Mapping[str, float]]) -> None:
     frame = pd.DataFrame(map(dict, found))
     table: list[dict[str, Any]] = [
         {"what": name, "questions": int(frame[name].count())}
-        | {told: _within(frame[name], q) for told, q in SPREAD.items()}
+        | {
+            told: _within(frame[name], q) if frame[name].count() >= FEW else None
+            for told, q in SPREAD.items()
+        }
+        | {"longest ms": float(frame[name].max().round())}
         for name in frame.columns
     ]
     if table:
-        cards.table(sorted(table, key=lambda one: -one["p95 ms"]))
+        cards.table(sorted(table, key=lambda one: -one["longest ms"]))
     else:
         st.text("These traces were recorded before this was timed.")

@@ -130,7 +130,12 @@ def each(
     frame["tokens"] = [of[query] for query in frame["question"]]
     shown = frame if is_tried else frame.drop(columns=["change", "verdict"])
     cells = st.dataframe(
-        shown, hide_index=True, key="judged", on_select="rerun", selection_mode="single-cell"
+        shown,
+        hide_index=True,
+        key="judged",
+        on_select="rerun",
+        selection_mode="single-cell",
+        column_config={"tokens": st.column_config.NumberColumn(format="localized")},
     ).selection.cells
     if cells:
         state.open_page(questions[frame["question"].iloc[cells[0][0]]], "judge")

@@ -146,9 +146,9 @@ def bench(opened: Opened) -> None:
     left, right = st.columns([26, 74], gap="medium")
     with left:
         keys = st.container(horizontal=True, vertical_alignment="center")
+        st.caption("What a slider gives is shown when it is let go, or after each press of an arrow key.")
         with st.container(height=620, border=False, key="tune-knobs"):
             draw_knobs(opened, recorded)
-            st.caption("What a slider gives is shown when it is let go; the arrow keys turn it step by step.")
             st.caption(
                 f"Not here, since they act while asking: {', '.join(sorted(REQUERY_SETTINGS))}, scope and "
                 "filters. They need a new question."

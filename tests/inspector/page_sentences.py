@@ -213,7 +213,7 @@ def are_moves(seen, *_):
     text = seen.own["sentence"].removeprefix("From A to B: ")
     before, after = keys(seen.before), keys(seen.context)
     for verb, changed in (("Entered", set(after) - set(before)), ("Left", set(before) - set(after))):
-        named = re.search(rf"{verb}: (.+?)\.(?= Left:| \d|$)", text)
+        named = re.search(rf"{verb}: (.+?)\.(?= ?Left:| ?\d|$)", text)
         assert bool(named) == bool(changed), text
         if named:
             shown, _, others = named[1].partition(" more")
