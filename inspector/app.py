@@ -55,7 +55,7 @@ def main() -> None:
     # Our own files alone: nothing that was recorded comes near this.
     st.html(f"<style>{style}</style><script>{script}</script>", unsafe_allow_javascript=True)
     with cards.guard():
-        state.follow_address()
+        state.follow_address(names=page.url_path in AN_ANSWER)
         cards.alerts()
         with st.container(key="ask-box", horizontal=True):
             collections.ask_button("Ask", key="ask", type="tertiary")

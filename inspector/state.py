@@ -19,9 +19,8 @@ from inspector.opening import Settings
 from langchain_context_engine import ConfigError, Context, Journal
 from langchain_context_engine.models.types import Key, Ranked
 from langchain_context_engine.search.store_overview import open_client
-from langchain_context_engine.trace.assemble import order
 from langchain_context_engine.trace.explain import Row, rows
-from langchain_context_engine.trace.replay import config_of, ranking, replay_ranked
+from langchain_context_engine.trace.replay import ranking, replay_ranked
 
 T = TypeVar("T")
 _REMEMBERED = 300
@@ -63,8 +62,8 @@ def go(page: str, **address: Any) -> None:
     st.switch_page(st.session_state["pages"][page], query_params=address)
 
 
-def follow_address() -> None:
-    """Take the trace that the address names, and write the chosen one into it.
+def follow_address(*, names: bool) -> None:
+    """Take the trace that the address names, and where `names` write the chosen one into it.
 
     The address wins where a person changed it; otherwise the session does, since a change of page
     clears the address.
@@ -83,7 +82,7 @@ def follow_address() -> None:
             session.pop(f"log-{key}", None)
         if "find" in session:
             session["find"] = ""
-    if name and asked != name:
+    if names and name and asked != name:
         st.query_params["trace"] = name
 
 
@@ -202,19 +201,6 @@ def rows_of(opened: Opened) -> list[Row]:
 def wholes_of(opened: Opened) -> dict[Key, int]:
     """Return the tokens of the whole of what stands, or lacked room, in part."""
     return remember(("wholes", opened.name), lambda: whole_tokens(opened.context))
-
-
-def places_with_copies(opened: Opened) -> dict[Key, int]:
-    """Return each candidate's place before duplicates were taken out; none where it cannot be replayed."""
-
-    def compute() -> dict[Key, int]:
-        context = opened.context
-        if context.parts or unreplayable(opened):
-            return {}
-        ranked = order(context.candidates, context.request, config_of(context).parts()).ranked
-        return {one.key: place for place, one in enumerate(ranked, 1)}
-
-    return remember(("copies", opened.name), compute)
 
 
 def replayed(opened: Opened, changed: dict[str, Any]) -> tuple[Context, list[Row]]:

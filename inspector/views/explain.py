@@ -12,10 +12,12 @@ import streamlit as st
 
 from inspector import cards, exports, grid, marking, opening, state, wording
 from inspector.candidates import (
+    FRAME,
     ROOM_COLUMNS,
     SHOWN,
     beneath,
     budget_bar,
+    budget_parts,
     fates_told,
     group_bars,
     meant_by,
@@ -322,12 +324,10 @@ def record_html(row: Row) -> str:
 def pair(opened: Opened, winner: Key, duplicate: Key) -> None:
     """Draw a duplicate beside what it repeats: only what differs, with the words around it."""
     context = opened.context
-    copies, names = state.places_with_copies(opened), {}
-    for row in state.rows_of(opened):
-        place, told = (
-            (row.place, "") if row.place else (copies.get(row.key), " before duplicates were taken out")
-        )
-        names[row.key] = f"{row.label} · rank {place}{told}" if place else row.label
+    names = {
+        row.key: f"{row.label} · rank {row.place}" if row.place else row.label
+        for row in state.rows_of(opened)
+    }
     texts = [candidate_of(context, key).text for key in (winner, duplicate)]
     is_in = any(passage.key == winner for passage in context.passages)
     sides = "".join(
@@ -439,7 +439,9 @@ def budget(opened: Opened, rows: list[Row]) -> None:
     """Draw where the budget went; a segment and a row lead to their candidate."""
     context = opened.context
     st.html(budget_bar(context))
-    told = "Frame is what the template adds around the passages; left over is room that nothing fitted."
+    told = "Left over is room that nothing fitted."
+    if FRAME in budget_parts(context):
+        told = f"Frame is what the template adds around the passages. {told}"
     if shared := shared_tokens(context):
         told += f" Joined, the passages take {shared:,} tokens less than counted one by one, as here."
     st.caption(told)

@@ -28,8 +28,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "Unsure": {"status": "unsure"},
     "Source late or failed": {"status": "partial"},
     "Failed": {"status": "failed"},
-    "Cut": {"is_cut": True},
-    "Slow": {"is_slow": True},
+    "In part": {"is_cut": True},
+    "Slowest twentieth": {"is_slow": True},
     "Noted": {"is_noted": True},
 }
 DAYS = ("since", "until")
@@ -72,7 +72,7 @@ SEARCHED = (
     "Searched: questions, notes, warnings, sources, model answers, the passages that are in a context, "
     "and of every candidate its id and place."
 )
-_ELSEWHERE = "text, id or place"
+_ELSEWHERE = "text, place, warning"
 _QUOTES = re.compile(r"[\"“”„«»]")
 
 
@@ -127,21 +127,12 @@ def recorded() -> None:
             )
         views()
     with st.container(horizontal=True, vertical_alignment="center"):
-        one_of("only", list(KINDS), "Only", on_change=first_page, format_func=told_kind)
+        one_of("only", list(KINDS), "Only", on_change=first_page)
         is_live = whether(
             "live", "Live", "Looks for new questions every two seconds, and marks them.", value=True
         )
     st.session_state.setdefault("live-since", datetime.now(tz=UTC))
     cards.part(listing, is_live)
-
-
-def told_kind(kind: str) -> str:
-    """Return what a kind of answers is called: of the slow ones from how many milliseconds on."""
-    if kind != "Slow":
-        return kind
-    with opening.journal_of(state.settings()) as journal:
-        longest = journal.traces(1, journal.count() // 20, sort="milliseconds") if journal is not None else []
-    return f"Slowest twentieth, from {longest[0].milliseconds:,.0f} ms" if longest else kind
 
 
 def views() -> None:
@@ -261,7 +252,7 @@ def rows_found(
 
 
 def found_in(row: TraceRow, words: Sequence[str]) -> str:
-    """Return in which fields of a row searched words are; what is in none is in a text, a place or an id."""
+    """Return in which fields of a row searched words are; what is in none is elsewhere."""
     if len(words) == 1 and len(words[0]) >= SHORT_ID and row.id.startswith(words[0]):
         return "id"
     fields = {

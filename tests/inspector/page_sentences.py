@@ -308,7 +308,7 @@ SENTENCES = {
     rf"{N} of {N} passages? not alike\.": are_unlike,
     rf"{N} warnings?\\?: .+": are_warnings,
     rf"{N} ms(?:, {N} for (.+))?": took,
-    r"Frame is what .+ nothing fitted\.( Joined, the passages take ([\d,]+) tokens less .+ as here\.)?": is_joined,
+    r"(?:Frame is what .+ )?Left over is room that nothing fitted\.( Joined, the passages take ([\d,]+) tokens less .+ as here\.)?": is_joined,
     rf"{N} offered · {N} in.*": are_fates,
     r"(\w+), confidence (\d\.\d\d)": is_sure,
     r"milliseconds: (.+)": are_timed,

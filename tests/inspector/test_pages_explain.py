@@ -163,7 +163,7 @@ def test_a_duplicate_stands_beside_what_it_repeats_with_both_places_and_leads_to
     pair = html_with(at, "ce-pair")
     for told in (
         "0.md:1-2 · rank 1",
-        "1.md:1-2 · rank 2 before duplicates were taken out",
+        "1.md:1-2",
         "<u class=ce-del>the</u>",
         "<u class=ce-ins>each</u>",
     ):
