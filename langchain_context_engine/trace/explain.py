@@ -279,7 +279,7 @@ def _one(context: Context, row: Row) -> str:
 
 
 def _budget_told(context: Context, key: Key) -> list[str]:
-    """Tell the budget that admits a candidate, who enters or leaves then, whether a smaller one would do."""
+    """Tell the budget that admits a candidate, who enters or leaves then, whether a smaller one does."""
     from langchain_context_engine.trace.what_if import budget_that_admits
 
     change = budget_that_admits(context, key)
@@ -291,8 +291,7 @@ def _budget_told(context: Context, key: Key) -> list[str]:
         for keys, verb in ((change.enters, "enter too"), (change.leaves, "leave"))
         if keys
     ]
-    sure = "no smaller one does" if change.is_smallest else "a smaller one may do"
-    return ["; ".join([f"  a budget of {change.after:,} lets it in, {sure}", *others])]
+    return ["; ".join([f"  a budget of {change.after:,} lets it in, {change.least}", *others])]
 
 
 def _told_details(decision: Decision, names: Names) -> str:
