@@ -1,4 +1,8 @@
-"""Splitting a long text into pieces of bounded length, at the best places to break; tables between rows."""
+"""Splitting a long text into pieces of bounded length, at the best places to break.
+
+Tables break between rows, below their header; a fenced block is whole where it may be, else each piece of it
+is below the line that opens it.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,10 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.text.text_tables import Table, tables_of
+from langchain_context_engine.text.text_tables import Table, fenced_blocks, tables_of
 
 Span = tuple[int, int]
 """Half-open character offsets."""
@@ -63,7 +68,7 @@ class Splitter:
         return [span for span, _ in self._pieces(text, (), is_code=is_code)]
 
     def with_headers(self, text: str) -> Iterator[tuple[Span, str]]:
-        r"""Yield the spans of a text, each with the header of the table that it goes on with, or "".
+        r"""Yield the spans of a text, each with what opens the table or fenced block it goes on with, or "".
 
         A passage is no longer than others, its header included; rows that fit are whole.
 
@@ -72,15 +77,16 @@ class Splitter:
             >>> [(text[a:b], head) for (a, b), head in Splitter(chunk_size=60).with_headers(text)][1]
             ('| 1 | 2 |\n| 1 | 2 |\n| 1 | 2 |', '| a | b |\n|---|---|')
         """
-        tables = tables_of(text) if len(text) > self.chunk_size else ()
-        return self._pieces(text, [t for t in tables if self.shows_header(t.head - t.start)])
+        is_long = len(text) > self.chunk_size
+        tables = [t for t in tables_of(text) if self.shows_header(t.head - t.start)] if is_long else ()
+        return self._pieces(text, tables, fenced_blocks(text) if is_long else ())
 
     def shows_header(self, length: int) -> bool:
         """Say whether a table's header of that many characters is shown above each passage with its rows."""
         return length * _HEADER_SHARE <= self.chunk_size
 
     def _pieces(
-        self, text: str, tables: Sequence[Table], *, is_code: bool = False
+        self, text: str, tables: Sequence[Table], fences: Sequence[Span] = (), *, is_code: bool = False
     ) -> Iterator[tuple[Span, str]]:
         rows = [begin for table in tables for begin, _ in table.rows]
         start = _skip_space(text, 0, keeps_indent=is_code)
@@ -92,12 +98,24 @@ class Splitter:
                     head = text[table.start : table.head]
                 elif place < len(rows):  # of a row that is too long: the next one has the header again
                     stop = min(stop, rows[place])
+            elif fence := _around(fences, start):
+                opener = text[fence[0] : text.find("\n", *fence)]
+                head = opener if self.shows_header(len(opener)) else ""
             limit = start + self.chunk_size - len(head) - bool(head)
+            cut = _around(fences, limit)
+            if cut and cut[0] > start + (limit - start) // 2:  # whole in the next piece, or begun there
+                stop = min(stop, cut[0])
             end = _end(text, (start, limit), is_code=is_code) if limit < stop else stop
             if place < (after := bisect_left(rows, end)) and rows[after - 1] > start:
                 end = rows[after - 1] if end < stop else end
             yield (start, start + len(text[start:end].rstrip())), head
-            start = _skip_space(text, end, keeps_indent=is_code)
+            start = _skip_space(text, end, keeps_indent=is_code or _around(fences, end) is not None)
+
+
+def _around(spans: Sequence[Span], offset: int) -> Span | None:
+    """Return the one of some spans in order that an offset lies in, its first character aside."""
+    place = bisect_right(spans, offset, key=itemgetter(1))
+    return spans[place] if place < len(spans) and spans[place][0] < offset else None
 
 
 def _end(text: str, span: Span, *, is_code: bool) -> int:
