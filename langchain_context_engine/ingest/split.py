@@ -27,6 +27,10 @@ _BREAKS = tuple(
         (r"\n\n", r"\n(?=[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t])", r"[.!?:;。]\n", r"\n", r"\. |。", " "),
     )
 )
+# A block comment that begins a line, and what it is about, on its last line or the next.
+_COMMENTED = re.compile(
+    r"^[ \t]*+/\*.*?(?:\Z|\*/(?:[^\n]*\S[^\n]*|[^\n]*\n[^\n]*|[^\n]*))", re.MULTILINE | re.DOTALL
+)
 # A table's header that takes more than this part of a passage is not shown again.
 _HEADER_SHARE = 3
 
@@ -62,10 +66,11 @@ class Splitter:
 
         Args:
             text: What is split.
-            is_code: Break where the least is open, before the line that is indented least, and keep the
-                indentation of a span's first line.
+            is_code: Break where the least is open, before the line that is indented least, in no block
+                comment, and keep the indentation of a span's first line.
         """
-        return [span for span, _ in self._pieces(text, (), is_code=is_code)]
+        code = _COMMENTED.sub(_closed, text) if is_code else None
+        return [span for span, _ in self._pieces(text, code=code)]
 
     def with_headers(self, text: str) -> Iterator[tuple[Span, str]]:
         r"""Yield the spans of a text, each with what opens the table or fenced block it goes on with, or "".
@@ -86,8 +91,9 @@ class Splitter:
         return length * _HEADER_SHARE <= self.chunk_size
 
     def _pieces(
-        self, text: str, tables: Sequence[Table], fences: Sequence[Span] = (), *, is_code: bool = False
+        self, text: str, tables: Sequence[Table] = (), fences: Sequence[Span] = (), code: str | None = None
     ) -> Iterator[tuple[Span, str]]:
+        is_code = code is not None
         rows = [begin for table in tables for begin, _ in table.rows]
         start = _skip_space(text, 0, keeps_indent=is_code)
         while start < len(text):
@@ -105,7 +111,7 @@ class Splitter:
             cut = _around(fences, limit)
             if cut and cut[0] > start + (limit - start) // 2:  # whole in the next piece, or begun there
                 stop = min(stop, cut[0])
-            end = _end(text, (start, limit), is_code=is_code) if limit < stop else stop
+            end = _end(text, (start, limit), code) if limit < stop else stop
             if place < (after := bisect_left(rows, end)) and rows[after - 1] > start:
                 end = rows[after - 1] if end < stop else end
             yield (start, start + len(text[start:end].rstrip())), head
@@ -118,16 +124,22 @@ def _around(spans: Sequence[Span], offset: int) -> Span | None:
     return spans[place] if place < len(spans) and spans[place][0] < offset else None
 
 
-def _end(text: str, span: Span, *, is_code: bool) -> int:
+def _end(text: str, span: Span, code: str | None) -> int:
     """Return the best place to break in the second half of a span, or its end."""
     start, limit = span
     floor = start + (limit - start) // 2
-    if is_code and (line := _outermost_line(text, floor, limit)):
+    if code and (line := _outermost_line(code, floor, limit)):
         return line
     for mark in _BREAKS:
         if ends := [found.end() for found in mark.finditer(text, floor, limit)]:
             return ends[-1]
     return limit
+
+
+def _closed(comment: re.Match[str]) -> str:
+    """Return a comment with brackets for its lines, but for the first: no piece begins before a bracket."""
+    first, *others = comment[0].split("\n")
+    return "\n".join((first, *("}" * len(line) for line in others)))
 
 
 def check_number(name: str, value: object, least: int) -> int:

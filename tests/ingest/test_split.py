@@ -33,13 +33,26 @@ def test_sizes_without_progress_are_refused_at_construction(sizes):
 
 
 @pytest.mark.parametrize(
-    "make", [repeated("x"), repeated(" "), lambda size: "\n" * size + "x", repeated("a ")]
+    "make",
+    [
+        repeated("x"),
+        repeated(" "),
+        lambda size: "\n" * size + "x",
+        repeated("a "),
+        repeated("/*\n"),
+        repeated("```\n"),
+    ],
 )
 def test_splitting_finishes_on_text_without_a_place_to_break(make):
     """B16."""
 
     def split(text: str) -> None:
-        spans = Splitter(chunk_size=100)(text)
+        splitter = Splitter(chunk_size=100)
+        spans = [
+            *splitter(text),
+            *splitter(text, is_code=True),
+            *(span for span, _ in splitter.with_headers(text)),
+        ]
         assert all(0 < end - start <= 100 for start, end in spans)
 
     assert_linear(split, make, 1_000_000)
@@ -174,6 +187,18 @@ def test_a_fenced_block_that_begins_in_the_second_half_of_a_piece_begins_the_nex
     prose, block = "Pour it slowly. " * 15, f"```python\n{CODE[:200]}\n```"
     found = records("a.md", f"{prose}\n\n{block}\n\nDrink it.", chunk_size=400)
     assert [record.text for record in found] == [prose.rstrip(), f"{block}\n\nDrink it."]
+
+
+def test_code_is_not_cut_within_a_block_comment_nor_between_it_and_what_it_is_about():
+    example = "const tea = await pour({\n\tcup: 'blue',\n});\n\nawait tea.drunk();"
+    fields = [
+        f"\t/**\n\tField {i}.\n\n\t@example\n\t{example}\n\t*/\n\tfield{i}?: string;\n" for i in range(12)
+    ]
+    text = "type Tea = {\n" + "\n".join(fields) + "};\n"
+    pieces = [text[a:b] for a, b in Splitter(chunk_size=500)(text, is_code=True)]
+    assert len(pieces) > 2
+    assert all(piece.startswith("\t/**") for piece in pieces[1:])
+    assert all(piece.count("/**") == piece.count("*/") == piece.count("?: string") for piece in pieces)
 
 
 def test_a_header_that_would_take_most_of_a_passage_is_not_shown_again():
