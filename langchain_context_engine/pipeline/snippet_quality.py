@@ -54,7 +54,10 @@ def tells_cut(candidate: Candidate, cut: str, least: float, rank: int = 0) -> bo
         return True
     if (rank and breaks_off(candidate, cut)) or only_opens(cut):
         return False
-    return telling_words(cut, is_read(candidate)) >= LEAST_WORDS and len(cut) >= least * len(candidate.text)
+    told = telling_words(cut, is_read(candidate))
+    # Of a record that has few words over and over a part tells as much as the whole.
+    has_enough = told >= LEAST_WORDS or told == telling_words(candidate.text, is_read(candidate))
+    return has_enough and len(cut) >= least * len(candidate.text)
 
 
 def breaks_off(candidate: Candidate, cut: str) -> bool:

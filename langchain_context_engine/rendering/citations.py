@@ -99,9 +99,12 @@ def _fits(first: int, last: int) -> bool:
 
 def _spans_of(inner: str) -> Iterator[tuple[int, int]]:
     """Yield the numbers of a bracket as (first, last) each; none unless it holds nothing but numbers."""
-    inner = unicodedata.normalize("NFKC", _UNSEEN.sub("", inner)).strip("*_\\ ^.")
+    inner = unicodedata.normalize("NFKC", _UNSEEN.sub("", inner)).strip("*_\\ ^")
     label = _LABEL.match(inner)
-    inner = _FOOTNOTE.sub("", inner[label.end() :] if label else inner).strip("^. ")
+    inner = _FOOTNOTE.sub("", inner[label.end() :] if label else inner)
+    if inner.startswith("..") or inner.endswith(".."):
+        return  # of a program, from there to the end
+    inner = inner.strip("^. ")
     numbers = list(_NUMBER.finditer(inner))
     if not numbers or numbers[0].start() or numbers[-1].end() < len(inner):
         return
