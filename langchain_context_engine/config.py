@@ -94,9 +94,6 @@ PARTS: Mapping[str, Any] = {
 }
 """Parts by the name that stands for them in data: classes, which have settings, and functions."""
 
-_ONLY_EQUAL = 101.0
-"""A similarity that no two different texts reach."""
-
 AT_CONSTRUCTION = ("index_dir",)
 """What sources were bound to when the engine was made: no later change of it could act."""
 
@@ -157,7 +154,7 @@ class Parts:
     fusion: Fusion
     min_score: float | None
     thresholds: Mapping[str, Threshold]
-    dedupe_threshold: float
+    dedupe_threshold: float | None
     dedupe_rules: Sequence[DedupeRule]
     dedupe_key: str | None
     packing: Packing
@@ -434,7 +431,7 @@ class EngineConfig(BaseModel):
             layout=layout,
             budget=self.budget,
             selection=self.selection,
-            splits=truncator is extractive and compactor is None,
+            splits=truncator == extractive and compactor is None,
             shorten=None
             if truncator is keep_whole and compactor is None
             else Shorten(truncator=truncator, compactor=compactor),
@@ -447,7 +444,7 @@ class EngineConfig(BaseModel):
             fusion=self.fusion,
             min_score=self.min_score,
             thresholds=self.thresholds,
-            dedupe_threshold=_ONLY_EQUAL if self.dedupe_threshold is None else self.dedupe_threshold,
+            dedupe_threshold=self.dedupe_threshold,
             dedupe_rules=[part_named("dedupe rule", DEDUPE_RULES, rule) for rule in self.dedupe_rules],
             dedupe_key=self.dedupe_key,
             packing=packing,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from langchain_context_engine.config import EngineConfig
+from langchain_context_engine.config import EngineConfig, Parts
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.evaluation.metrics import Interval, ndcg, paired_bootstrap
 from langchain_context_engine.evaluation.quality import K
@@ -26,7 +26,7 @@ from langchain_context_engine.journal.values import HIGHEST_GRADE, Judgment, che
 from langchain_context_engine.models.types import Key
 from langchain_context_engine.pipeline.rank import rank
 from langchain_context_engine.ranking.signals import SIGNALS
-from langchain_context_engine.trace.assemble import Parts, order
+from langchain_context_engine.trace.assemble import order
 from langchain_context_engine.trace.context import Context
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from langchain_context_engine.models.types import Candidate, Ranked
 from langchain_context_engine.text.analysis import (
-    MOST_BYTES,
     Found,
     analyse,
     find_terms,
@@ -27,7 +26,6 @@ from langchain_context_engine.text.analysis import (
     shares_of,
     sizes_of,
 )
-from langchain_context_engine.text.memo import remember
 from langchain_context_engine.text.text_tables import Span, tables_of
 from langchain_context_engine.text.words import query_terms, term_number
 
@@ -113,7 +111,7 @@ def split_units(
         count: The token counter.
         room: Tokens to be filled: what ranks behind `AHEAD` times as many is one unit; 0: all are.
     """
-    sizes = [size_of(item.candidate.text, count) for item in items]
+    sizes = [measure(item.candidate.text, count) for item in items]
     in_rows: dict[int, bool] = {}
     before = chain((0,), accumulate(sizes))
     for i, (item, ahead) in enumerate(zip(items, before, strict=False)):
@@ -137,12 +135,6 @@ def split_units(
             worth = value.passage * item.score - value.size * _log(sizes[i])
             units.append([Unit(i, 0, (0, len(item.candidate.text)), sizes[i], worth)])
     return units
-
-
-@remember(MOST_BYTES)
-def size_of(text: str, count: Callable[[str], int]) -> int:
-    """Return `count(text)`; kept, as what is known of texts is."""
-    return count(text)
 
 
 def message_of(text: str) -> str:
@@ -180,7 +172,7 @@ def _shared_out(
     spans, shares = analysis.spans, shares_of(analysis, found, idf)
     heads: Sequence[int] = analysis.heads
     if candidate.kind != "commit":
-        return spans, sizes[1:], shares, heads
+        return spans, sizes, shares, heads
     edge = len(message_of(text))
     within = sum(1 for start, _ in spans if start < edge)
     groups = [(0, within), (within, len(spans))]

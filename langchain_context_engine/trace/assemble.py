@@ -35,8 +35,6 @@ from langchain_context_engine.ranking.answerability import Answerability, answer
 from langchain_context_engine.telemetry import stage_span
 from langchain_context_engine.trace.context import Context
 
-__all__ = ["Ordered", "Parts", "assemble", "order", "package_version"]
-
 
 def settle(decisions: Sequence[Decision], passages: Sequence[Passage]) -> tuple[Decision, ...]:
     """Return the decisions with duplicates told by what became of their winner, and costs filled in.

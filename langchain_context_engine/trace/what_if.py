@@ -231,7 +231,7 @@ class _Search:
         for signal in _signals_that_differ(ranked):
             weights = next(filter(self._admits_weights, self._better(now, signal, ranked)), None)
             if weights is not None and latest:
-                yield from self._change("weights", _LATEST, _told(weights), {"weights": weights})
+                yield from self._change("weights", _LATEST, _formatted(weights), {"weights": weights})
             elif weights is not None:
                 before, after = float(now.get(signal, 0.0)), weights[signal]
                 yield from self._change(f"weights.{signal}", before, after, {"weights": weights})
@@ -315,7 +315,7 @@ class _Search:
             return
         was, now = ([passage.key for passage in each.passages] for each in (self.context, again))
         leaves = tuple(key for key in was if key not in now)
-        told = f"{setting} from {_told(before)} to {_told(after)}"
+        told = f"{setting} from {_formatted(before)} to {_formatted(after)}"
         if setting.startswith("weights."):
             # Weights replace the present ones: one alone would drop the others.
             told += f" ({' '.join(f'--weight {n}={w:g}' for n, w in settings['weights'].items())})"
@@ -355,7 +355,7 @@ def _signals_that_differ(ranked: Sequence[Ranked]) -> tuple[str, ...]:
     return tuple(found.values())
 
 
-def _told(value: Any) -> str:
+def _formatted(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {share:g}" for name, share in value.items())
     if value is None:

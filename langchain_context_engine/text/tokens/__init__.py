@@ -66,6 +66,9 @@ class TokenCounter:
     given: Any = field(repr=False, compare=False)
     warning: str = field(default="", repr=False, compare=False)
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # asked for with each count that is kept
+
     def __call__(self, text: str) -> int:
         """Return how many tokens a text has, 0 for ""."""
         return self.backend.count(text)
