@@ -146,7 +146,9 @@ def _trimmed(text: str, start: int, end: int) -> int:
 
 _FEW_BYTES = 2**23
 
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
+FENCE = re.compile(r"(?:\A|(?<=[\n\r]))( {0,3})(`{3,}|~{3,})([^\n\r]*)")
+"""A line that may open or close a fenced block: what indents it, the run, and what follows that."""
+
 _RULE = re.compile(
     r"^[ \t]*+\|?+(?:[ \t]*+:?+-++:?+[ \t]*+\|)++(?:[ \t]*+:?+-++:?+)?+[ \t\r]*+$", re.MULTILINE
 )
@@ -188,25 +190,34 @@ def tables(text: str) -> list[tuple[int, int, int]]:
 
 def fenced_blocks(text: str) -> list[Span]:
     """Return the spans of the fenced blocks, one that is never closed up to the end."""
-    found: list[Span] = []
+    found = fences(text, lambda fence: not _underlines(text, fence))
+    return [(opener.start(), closer.end() if closer else len(text)) for opener, closer in found]
+
+
+def fences(
+    text: str, may_open: Callable[[re.Match[str]], bool] = lambda _: True
+) -> Iterator[tuple[re.Match[str], re.Match[str] | None]]:
+    """Yield the opening and the closing line of each fenced block, None for one that is never closed.
+
+    As in CommonMark: three or more backticks or tildes, indented by at most three spaces; what follows the
+    backticks on that line holds none; closed by a line of at least as many of the same and nothing else.
+    """
     opener: re.Match[str] | None = None
-    for fence in _FENCE.finditer(text) if "```" in text or "~~~" in text else ():
+    for fence in FENCE.finditer(text) if "```" in text or "~~~" in text else ():
         if opener is None:
-            # A backtick in the info string makes it code within a line.
-            if ("`" not in fence[2] or fence[1][0] == "~") and not _underlines(text, fence):
+            if (fence[2][0] == "~" or "`" not in fence[3]) and may_open(fence):
                 opener = fence
-        elif fence[1].startswith(opener[1]) and not fence[2].strip():
-            found.append((opener.start(), fence.end()))
+        elif fence[2].startswith(opener[2]) and not fence[3].strip():
+            yield opener, fence
             opener = None
     if opener is not None:
-        found.append((opener.start(), len(text)))
-    return found
+        yield opener, None
 
 
 def _underlines(text: str, fence: re.Match[str]) -> bool:
     """Return whether marks are the line below a heading of reStructuredText: at least as long as it."""
     line = text[text.rfind("\n", 0, max(0, fence.start() - 1)) + 1 : fence.start()].strip()
-    return bool(line) and not fence[2].strip() and len(fence[1]) >= max(len(line), _LEAST_UNDERLINE)
+    return bool(line) and not fence[3].strip() and len(fence[2]) >= max(len(line), _LEAST_UNDERLINE)
 
 
 def tables_of(text: str) -> tuple[Table, ...]:
