@@ -147,22 +147,15 @@ def part_named(kind: str, known: Mapping[str, Any], given: Any) -> Callable[...,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """Settings, resolved: the parts that do the work from rank to render."""
+    """Settings, and what their names resolve to: the parts that do the work from rank to render."""
 
+    config: EngineConfig
     signals: Mapping[str, Signal]
     weights: Mapping[str, float] | None
-    fusion: Fusion
-    min_score: float | None
-    thresholds: Mapping[str, Threshold]
-    dedupe_threshold: float | None
     dedupe_rules: Sequence[DedupeRule]
-    dedupe_key: str | None
     packing: Packing
     template_of: Callable[[Any], Template]
-    doubtful_below: float = 0.0
-    unsure_below: float = 0.0
-    is_empty_when_doubtful: bool = False
-    count_warning: str = ""
+    count_warning: str
 
     def packing_for(self, request: ContextRequest) -> Packing:
         """Return the packing with the request's own budget, template, question and number of passages.
@@ -439,18 +432,11 @@ class EngineConfig(BaseModel):
             diversity=self.diversity,
         )
         return Parts(
+            config=self,
             signals=signals,
             weights=None if self.weights is None else scale_weights(self.weights, signals.__getitem__),
-            fusion=self.fusion,
-            min_score=self.min_score,
-            thresholds=self.thresholds,
-            dedupe_threshold=self.dedupe_threshold,
             dedupe_rules=[part_named("dedupe rule", DEDUPE_RULES, rule) for rule in self.dedupe_rules],
-            dedupe_key=self.dedupe_key,
             packing=packing,
-            doubtful_below=self.doubtful_below,
-            unsure_below=self.unsure_below,
-            is_empty_when_doubtful=self.when_doubtful == "empty",
             template_of=template_of,
             count_warning=counter.warning,
         )

@@ -28,11 +28,8 @@ _UNREACHABLE = frozenset({Reason.INVALID, Reason.EMPTY, Reason.FILTERED, Reason.
 """Dropped before ranking: no setting of rank to render brings these back."""
 
 _WEIGHTS_TRIED = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
-_ROUGHLY = 20
-"""A budget is searched for longer where it is not yet known to a twentieth."""
-
 _NEAR = 100
-"""Values above the present one that are tried one by one, in a quarter of the time."""
+"""Values above the present one that are tried one by one, in half of the time."""
 
 _TENTHS = 1000
 _DIFFERS = 1e-9
@@ -140,10 +137,10 @@ class _Search:
         self.context, self.key, self.engine = context, key, engine
         self.decision = context.final_decisions()[key]
         self.config = config_of(context, engine)
-        parts = self.config.parts()
         # Whether the question is held in doubt changes no passage, unless a doubtful answer is emptied.
-        below = parts.doubtful_below if parts.is_empty_when_doubtful else 0.0
-        self.parts = replace(parts, doubtful_below=below, unsure_below=0.0)
+        is_emptied = self.config.when_doubtful == "empty"
+        undoubted = {"doubtful_below": self.config.doubtful_below if is_emptied else 0.0, "unsure_below": 0.0}
+        self.parts = self.config.model_copy(update=undoubted).parts()
         # The order is the same for every budget and every k.
         self.ordered = None if context.parts else order(context.candidates, context.request, self.parts)
         self.began, self.seconds = time.monotonic(), seconds
@@ -226,7 +223,11 @@ class _Search:
         equal = dict.fromkeys(names, 1 / len(names))  # so that each has all its values
         context, parts = self.context, self.parts
         ranked = rank(
-            context.candidates, context.request, signals=parts.signals, weights=equal, fusion=parts.fusion
+            context.candidates,
+            context.request,
+            signals=parts.signals,
+            weights=equal,
+            fusion=self.config.fusion,
         ).items
         for signal in _signals_that_differ(ranked):
             weights = next(filter(self._admits_weights, self._better(now, signal, ranked)), None)
@@ -265,8 +266,8 @@ class _Search:
     def _least(self, field: str, now: int, *guesses: int) -> Iterator[Change]:
         """Yield the least number above the present one that is found to admit.
 
-        The first guess that admits is halved towards what does not; then smaller ones are tried, and those
-        nearest to the present one by one. Each has its part of the time.
+        The first guess that admits is halved towards what does not; then those nearest to the present one are
+        tried one by one.
         """
         fails, found = now, 0
         for guess in sorted({guess for guess in guesses if guess > now}):
@@ -276,24 +277,15 @@ class _Search:
             fails = guess
         if not found:
             return
-        while found - fails > 1 and not self._is_over(0.4 if (found - fails) * _ROUGHLY < found else 0.8):
+        while found - fails > 1 and not self._is_over(0.8):
             middle = (fails + found) // 2
             fails, found = (fails, middle) if self._admits(**{field: middle}) else (middle, found)
-        while lower := next((at for at in self._below(found, now) if self._admits(**{field: at})), 0):
-            found = lower
         first = now + 1
         while first < min(found, now + _NEAR) and not self._is_over(0.5):
             if self._admits(**{field: first}):
                 found = first
             first += 1
         yield from self._change(field, now, found, {field: found}, is_smallest=first >= found)
-
-    def _below(self, found: int, now: int) -> Iterator[int]:
-        """Yield numbers below one that admits, ever farther from it, while there is time for them."""
-        step = 1
-        while found - step > now and not self._is_over(0.8):
-            yield found - step
-            step *= 2
 
     def _admits(self, **fields: Any) -> bool:
         """Tell whether other fields of the request let the candidate in, in the order that is known."""
