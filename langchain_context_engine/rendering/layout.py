@@ -261,6 +261,8 @@ class Writer:
 _WORD_ENDS = re.compile(r"[^\W_](?= )")
 _LAST_WORD_ENDS = re.compile(r".*[^\W_](?= )", re.DOTALL)
 _NEAR_END = 100
+_SHORTEST = 3
+"""Characters of a text, a separator say, in which no two words can end."""
 
 
 Edges = tuple[str, int, str | None]
@@ -289,7 +291,9 @@ def edges_of(parts: Iterable[str | Edges], count: Callable[[str], int]) -> Edges
     """Return the edges of parts, texts or their edges, that stand together."""
     first, total, between = None, 0, ""
     for part in parts:
-        before, inner, after = _edges_of(part, count) if isinstance(part, str) else part
+        if isinstance(part, str):
+            part = _edges_of(part, count) if len(part) > _SHORTEST else (part, 0, None)  # noqa: PLW2901
+        before, inner, after = part
         if after is None:
             between += before
             continue

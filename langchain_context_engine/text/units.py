@@ -247,17 +247,9 @@ def holds_half(text: str, query: str) -> bool:
     return held > 1 and 2 * held >= len(wanted)
 
 
-def is_prose(text: str, kind: str) -> bool:
-    """Return whether a passage is no program."""
-    return kind not in CODE_KINDS and analyse(text, False).is_prose
-
-
 def is_divisible(text: str, kind: str, *, in_rows: bool = False) -> bool:
     """Return whether a passage may be packed by its sentences, or rows: it is prose of more than one."""
-    if in_rows:
-        analysis = analyse(text, True)
-        return kind not in CODE_KINDS and analysis.is_prose and len(analysis) > 1
-    return is_prose(text, kind) and len(analyse(text, False)) > 1
+    return kind not in CODE_KINDS and (analysis := analyse(text, in_rows)).is_prose and len(analysis) > 1
 
 
 def _smoothed(scores: Sequence[float], share: float) -> list[float]:
