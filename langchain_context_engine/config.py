@@ -60,7 +60,6 @@ from langchain_context_engine.rendering.layout import ORDERS, Layout
 from langchain_context_engine.rendering.templates import TEMPLATES, Template
 from langchain_context_engine.text.tokens import TokenCounter, resolve_tokenizer
 from langchain_context_engine.text.truncate import TRUNCATORS, AtLeast, Extractive, extractive, keep_whole
-from langchain_context_engine.text.units import UnitValue
 
 Selection = Literal["adaptive", "score", "density", "knapsack"]
 
@@ -304,7 +303,6 @@ class EngineConfig(BaseModel):
         dedupe_rules: What makes two candidates one by identity: names, or `candidate -> hashable or None`.
         dedupe_key: A metadata key whose text is compared in place of the shown one.
         fusion: How search legs are fused.
-        unit_value: How sentences are valued.
         citations: A style's name, or `(passages, texts where no marker may stand) -> markers`.
         group_by: What sections and shares are by: "source" or "kind".
         titles: Group → section title, in the order of sections.
@@ -347,7 +345,6 @@ class EngineConfig(BaseModel):
     dedupe_rules: tuple[_Part, ...] = tuple(DEDUPE_RULES)
     dedupe_key: str | None = None
     fusion: Annotated[Fusion, _of_fields(Fusion)] = Fusion()
-    unit_value: Annotated[UnitValue, _of_fields(UnitValue)] = UnitValue()
     citations: _Part = "number"
     group_by: Literal["source", "kind"] = "source"
     titles: Mapping[str, str] = {}
@@ -428,7 +425,6 @@ class EngineConfig(BaseModel):
             shorten=None
             if truncator is keep_whole and compactor is None
             else Shorten(truncator=truncator, compactor=compactor),
-            unit_value=self.unit_value,
             diversity=self.diversity,
         )
         return Parts(

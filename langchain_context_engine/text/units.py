@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import accumulate, chain, repeat
 from itertools import count as count_up
@@ -50,23 +49,12 @@ MESSAGE_OF_BEST = 400
 _AFTER_MESSAGE = re.compile(r"^(?:\S.* \(\+\d+ −\d+\)|[A-Z][\w-]*-by: .*|---)[ \t]*$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnitValue:
-    """What weighs in a unit's value `passage · score + log softmax(local · x) − size · log tokens`.
+_SCORE, _LOCAL, _SIZE, _SMOOTHING = 14.0, 5.0, 0.25, 0.1
+"""What weighs in a unit's value `14 · score + log softmax(5 · x) − .25 · log tokens`.
 
-    Measured on labelled questions, see the README's benchmark.
-
-    Attributes:
-        passage: Weight of the passage's score.
-        local: Sharpness of the softmax over the passage's units.
-        smoothing: Share of its neighbours' local score that a unit gets.
-        size: How much a unit's length counts against it.
-    """
-
-    passage: float = 14.0
-    local: float = 5.0
-    smoothing: float = 0.1
-    size: float = 0.25
+The softmax is over the passage's units; of x, what a unit holds of the question, its neighbours get a tenth.
+Measured on labelled questions, see the README's benchmark.
+"""
 
 
 class Unit(NamedTuple):
@@ -97,7 +85,6 @@ class Unit(NamedTuple):
 def split_units(
     items: Sequence[Ranked],
     query: str,
-    value: UnitValue,
     count: Callable[[str], int],
     *,
     room: int,
@@ -107,7 +94,6 @@ def split_units(
     Args:
         items: Ranked passages, best first.
         query: The question.
-        value: How units are valued.
         count: The token counter.
         room: Tokens to be filled: what ranks behind `AHEAD` times as many is one unit; 0: all are.
     """
@@ -130,10 +116,10 @@ def split_units(
         if i in in_rows:
             most = MESSAGE_UP_TO if i else MESSAGE_OF_BEST
             pieces = _shared_out(item.candidate, found[i], idf, count, in_rows=in_rows[i], most=most)
-            units.append(_units(i, item, value, pieces))
+            units.append(_units(i, item, pieces))
         else:
-            worth = value.passage * item.score - value.size * _log(sizes[i])
-            units.append([Unit(i, 0, (0, len(item.candidate.text)), sizes[i], worth)])
+            value = _SCORE * item.score - _SIZE * _log(sizes[i])
+            units.append([Unit(i, 0, (0, len(item.candidate.text)), sizes[i], value)])
     return units
 
 
@@ -196,12 +182,12 @@ def _held(found: Found, idf: Sequence[float], groups: Sequence[tuple[int, int]])
     ]
 
 
-def _units(i: int, item: Ranked, value: UnitValue, pieces: Pieces) -> list[Unit]:
+def _units(i: int, item: Ranked, pieces: Pieces) -> list[Unit]:
     spans, sizes, shares, heads = pieces
-    base = value.passage * item.score
-    less = [value.size * _log(size) for size in sizes]
+    base = _SCORE * item.score
+    less = [_SIZE * _log(size) for size in sizes]
     if any(shares):
-        exponents = [value.local * x for x in _smoothed(shares, value.smoothing)]
+        exponents = [_LOCAL * x for x in _smoothed(shares)]
         base -= math.log(math.fsum(map(math.exp, exponents)))
         values = [base + exponent - minus for exponent, minus in zip(exponents, less, strict=True)]
     else:
@@ -252,10 +238,9 @@ def is_divisible(text: str, kind: str, *, in_rows: bool = False) -> bool:
     return kind not in CODE_KINDS and (analysis := analyse(text, in_rows)).is_prose and len(analysis) > 1
 
 
-def _smoothed(scores: Sequence[float], share: float) -> list[float]:
+def _smoothed(scores: Sequence[float]) -> list[float]:
     padded = [0.0, *scores, 0.0]
-    whole = 1 + 2 * share
     return [
-        (here + share * (before + after)) / whole
+        (here + _SMOOTHING * (before + after)) / (1 + 2 * _SMOOTHING)
         for before, here, after in zip(padded, padded[1:], padded[2:], strict=False)
     ]
