@@ -200,16 +200,6 @@ def rows(context: Context, ranked: Sequence[Ranked] = ()) -> list[Row]:
     return sorted(found, key=lambda row: (row.place is None, row.place or 0, row.key))
 
 
-def final_decisions(context: Context) -> dict[Key, Decision]:
-    """Return the one final decision of every candidate."""
-    return context.final_decisions()
-
-
-def how_alike(decision: Decision, context: Context, names: Names | None = None) -> str:
-    """Return `Names.how_alike` of a decision; `names` are those of the context, where they are at hand."""
-    return (names or Names(context)).how_alike(decision)
-
-
 def explain(context: Context, key: Key | str | None = None) -> str:
     """Return why each candidate is in the text or not; or of one candidate, step by step.
 

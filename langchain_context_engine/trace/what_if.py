@@ -150,10 +150,10 @@ class _Search:
         self.context, self.key, self.engine = context, key, engine
         self.decision = context.final_decisions()[key]
         self.config = config_of(context, engine)
-        parts = self.config.parts()
         # Whether the question is held in doubt changes no passage, unless a doubtful answer is emptied.
-        below = parts.doubtful_below if parts.is_empty_when_doubtful else 0.0
-        self.parts = replace(parts, doubtful_below=below, unsure_below=0.0)
+        is_emptied = self.config.when_doubtful == "empty"
+        undoubted = {"doubtful_below": self.config.doubtful_below if is_emptied else 0.0, "unsure_below": 0.0}
+        self.parts = self.config.model_copy(update=undoubted).parts()
         # The order is the same for every budget and every k.
         self.ordered = None if context.parts else order(context.candidates, context.request, self.parts)
         self.tries, self.began, self.seconds = tries, time.monotonic(), seconds
@@ -236,12 +236,16 @@ class _Search:
         equal = dict.fromkeys(names, 1 / len(names))  # so that each has all its values
         context, parts = self.context, self.parts
         ranked = rank(
-            context.candidates, context.request, signals=parts.signals, weights=equal, fusion=parts.fusion
+            context.candidates,
+            context.request,
+            signals=parts.signals,
+            weights=equal,
+            fusion=self.config.fusion,
         ).items
         for signal in _signals_that_differ(ranked):
             weights = next(filter(self._admits_weights, self._better(now, signal, ranked)), None)
             if weights is not None and latest:
-                yield from self._change("weights", _LATEST, _told(weights), {"weights": weights})
+                yield from self._change("weights", _LATEST, _formatted(weights), {"weights": weights})
             elif weights is not None:
                 before, after = float(now.get(signal, 0.0)), weights[signal]
                 yield from self._change(f"weights.{signal}", before, after, {"weights": weights})
@@ -335,7 +339,7 @@ class _Search:
             return
         was, now = ([passage.key for passage in each.passages] for each in (self.context, again))
         leaves = tuple(key for key in was if key not in now)
-        told = f"{setting} from {_told(before)} to {_told(after)}"
+        told = f"{setting} from {_formatted(before)} to {_formatted(after)}"
         if setting.startswith("weights."):
             # Weights replace the present ones: one alone would drop the others.
             told += f" ({' '.join(f'--weight {n}={w:g}' for n, w in settings['weights'].items())})"
@@ -376,7 +380,7 @@ def _signals_that_differ(ranked: Sequence[Ranked]) -> tuple[str, ...]:
     return tuple(found.values())
 
 
-def _told(value: Any) -> str:
+def _formatted(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {share:g}" for name, share in value.items())
     if value is None:
