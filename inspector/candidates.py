@@ -46,7 +46,7 @@ ROOM_COLUMNS: Sequence[Column] = (
         "name": "from",
         "label": "In with budget",
         "width": 130,
-        "help": "a smaller one may do; and how many enter and leave then",
+        "help": "≤: not every smaller one was tried; and how many enter and leave then",
     },
 )
 _NAMED = 3

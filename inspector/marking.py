@@ -20,7 +20,7 @@ from langchain_context_engine.ranking.identity import DEDUPE_RULES
 from langchain_context_engine.text.matches import match_spans
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.trace.context import Context
-from langchain_context_engine.trace.explain import how_alike
+from langchain_context_engine.trace.explain import Names
 
 LONGEST = 20_000
 """Characters of each of two texts that are compared: it takes some hundredths of a second."""
@@ -165,7 +165,7 @@ def passages_of_text(context: Context) -> list[Piece]:
 def how_joined(context: Context, key: Key) -> str:
     """Return in a sentence how alike a duplicate is to what stands for it, and from where on it counts."""
     decision = context.final_decisions()[key]
-    details, how = decision.details, how_alike(decision, context)
+    details, how = decision.details, Names(context).how_alike(decision)
     rules = [name for name, rule in DEDUPE_RULES.items() if repr(rule) == details.get("rule")]
     what = ", ".join(rules).replace("_", " ").replace("of symbol", "of one symbol") or "two texts"
     if not how:

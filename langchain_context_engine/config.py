@@ -60,7 +60,6 @@ from langchain_context_engine.rendering.layout import ORDERS, Layout
 from langchain_context_engine.rendering.templates import TEMPLATES, Template
 from langchain_context_engine.text.tokens import TokenCounter, resolve_tokenizer
 from langchain_context_engine.text.truncate import TRUNCATORS, AtLeast, Extractive, extractive, keep_whole
-from langchain_context_engine.text.units import UnitValue
 
 Selection = Literal["adaptive", "score", "density", "knapsack"]
 
@@ -93,9 +92,6 @@ PARTS: Mapping[str, Any] = {
     },
 }
 """Parts by the name that stands for them in data: classes, which have settings, and functions."""
-
-_ONLY_EQUAL = 101.0
-"""A similarity that no two different texts reach."""
 
 AT_CONSTRUCTION = ("index_dir",)
 """What sources were bound to when the engine was made: no later change of it could act."""
@@ -150,22 +146,15 @@ def part_named(kind: str, known: Mapping[str, Any], given: Any) -> Callable[...,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """Settings, resolved: the parts that do the work from rank to render."""
+    """Settings, and what their names resolve to: the parts that do the work from rank to render."""
 
+    config: EngineConfig
     signals: Mapping[str, Signal]
     weights: Mapping[str, float] | None
-    fusion: Fusion
-    min_score: float | None
-    thresholds: Mapping[str, Threshold]
-    dedupe_threshold: float
     dedupe_rules: Sequence[DedupeRule]
-    dedupe_key: str | None
     packing: Packing
     template_of: Callable[[Any], Template]
-    doubtful_below: float = 0.0
-    unsure_below: float = 0.0
-    is_empty_when_doubtful: bool = False
-    count_warning: str = ""
+    count_warning: str
 
     def packing_for(self, request: ContextRequest) -> Packing:
         """Return the packing with the request's own budget, template, question and number of passages.
@@ -314,7 +303,6 @@ class EngineConfig(BaseModel):
         dedupe_rules: What makes two candidates one by identity: names, or `candidate -> hashable or None`.
         dedupe_key: A metadata key whose text is compared in place of the shown one.
         fusion: How search legs are fused.
-        unit_value: How sentences are valued.
         citations: A style's name, or `(passages, texts where no marker may stand) -> markers`.
         group_by: What sections and shares are by: "source" or "kind".
         titles: Group → section title, in the order of sections.
@@ -357,7 +345,6 @@ class EngineConfig(BaseModel):
     dedupe_rules: tuple[_Part, ...] = tuple(DEDUPE_RULES)
     dedupe_key: str | None = None
     fusion: Annotated[Fusion, _of_fields(Fusion)] = Fusion()
-    unit_value: Annotated[UnitValue, _of_fields(UnitValue)] = UnitValue()
     citations: _Part = "number"
     group_by: Literal["source", "kind"] = "source"
     titles: Mapping[str, str] = {}
@@ -434,26 +421,18 @@ class EngineConfig(BaseModel):
             layout=layout,
             budget=self.budget,
             selection=self.selection,
-            splits=truncator is extractive and compactor is None,
+            splits=truncator == extractive and compactor is None,
             shorten=None
             if truncator is keep_whole and compactor is None
             else Shorten(truncator=truncator, compactor=compactor),
-            unit_value=self.unit_value,
             diversity=self.diversity,
         )
         return Parts(
+            config=self,
             signals=signals,
             weights=None if self.weights is None else scale_weights(self.weights, signals.__getitem__),
-            fusion=self.fusion,
-            min_score=self.min_score,
-            thresholds=self.thresholds,
-            dedupe_threshold=_ONLY_EQUAL if self.dedupe_threshold is None else self.dedupe_threshold,
             dedupe_rules=[part_named("dedupe rule", DEDUPE_RULES, rule) for rule in self.dedupe_rules],
-            dedupe_key=self.dedupe_key,
             packing=packing,
-            doubtful_below=self.doubtful_below,
-            unsure_below=self.unsure_below,
-            is_empty_when_doubtful=self.when_doubtful == "empty",
             template_of=template_of,
             count_warning=counter.warning,
         )

@@ -390,7 +390,7 @@ def run(
             def give(answer: Answer, place: int = place) -> None:
                 results.put((place, answer))
 
-            open_places[place] = begin(call, give, asked)
+            open_places[place] = begin(call, give, (asked, deadline))
     while open_places and (found := _next(results, deadline)) is not None:
         place, answer = found
         answers[place] = answer
@@ -418,7 +418,9 @@ def _next(results: queue.SimpleQueue[tuple[int, Answer]], deadline: float) -> tu
             mine.glance(time.monotonic() - began - short)
 
 
-def begin(call: Callable[[], Any], give: Callable[[Answer], None], asked: float) -> Callable[[], bool]:
+def begin(
+    call: Callable[[], Any], give: Callable[[Answer], None], asked: tuple[float, float]
+) -> Callable[[], bool]:
     """Have a thread do a call and give its answer; return what tells whether it still runs.
 
     Where no thread can be had, that is the answer.
@@ -426,7 +428,7 @@ def begin(call: Callable[[], Any], give: Callable[[Answer], None], asked: float)
     Args:
         call: What to run.
         give: Takes the answer.
-        asked: When the question was asked.
+        asked: When the question was asked, and until when an answer is waited for.
     """
     context = contextvars.copy_context()
     context.run(asked_at.set, asked)

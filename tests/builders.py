@@ -17,7 +17,8 @@ import chromadb
 import httpx
 from langchain_core.embeddings import Embeddings
 
-from langchain_context_engine.models.types import Candidate, ContextRequest
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate
 
 _NUMBERS = itertools.count()
 

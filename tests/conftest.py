@@ -108,7 +108,7 @@ def unhurried(monkeypatch, request):
     What happens when that is over is tried by tests marked `hurried`.
     """
     if request.node.get_closest_marker("hurried") is None:
-        monkeypatch.setattr("langchain_context_engine.search.index_manager.WAIT_SECONDS", 60.0)
+        monkeypatch.setattr("langchain_context_engine.search.index_manager.WAIT_SHARE", 30.0)
 
 
 @pytest.fixture(scope="session")

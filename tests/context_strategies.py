@@ -7,11 +7,10 @@ from datetime import UTC, datetime, timedelta, timezone
 
 from hypothesis import strategies as st
 
+from langchain_context_engine.models.request import ContextRequest, Message
 from langchain_context_engine.models.types import (
     Candidate,
-    ContextRequest,
     Decision,
-    Message,
     Passage,
     Ranked,
     Reason,

@@ -48,9 +48,7 @@ def index_of(folder: Path) -> Path:
 
 ASK = """
     import sys, json
-    from langchain_context_engine.search import index_manager
     from tests.index_builders import ask
-    index_manager.WAIT_SECONDS = 60.0  # however slow the machine is
     print(json.dumps(ask(*sys.argv[1:])))
 """
 

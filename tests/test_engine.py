@@ -85,6 +85,7 @@ def test_a_wrong_setting_is_refused_while_building_naming_it(settings, told):
     "field",
     [
         {"budget": -1}, {"limit": 1.5}, {"offset": -2}, {"since": "not a date"}, {"min_confidence": "high"},
+        {"min_confidence": 85}, {"min_confidence": -0.1},
         {"where": {"n": {"$betwen": [1, 2]}}}, {"scope": {"workspace_id": {"$ne": "acme"}}},
     ],
 )  # fmt: skip

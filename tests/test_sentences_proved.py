@@ -29,7 +29,7 @@ TWICE = (
     "Invoices go out on the first of the month, by post. They are sent to every customer who owes us money."
 )
 ROOM = re.compile(r"needs (?P<needed>[\d,]+) tokens, (?P<left>[\d,]+) were left at its turn")
-LETS_IN = re.compile(r"a budget of ([\d,]+) lets it in, (no smaller one does|a smaller one may do)")
+LETS_IN = re.compile(r"a budget of ([\d,]+) lets it in, (no smaller one (?:of \d+ tried )?does)")
 
 
 def a_text(chance):

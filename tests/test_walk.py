@@ -34,12 +34,16 @@ def test_a_candidate_goes_from_its_source_to_the_text_in_six_steps():
     assert [candidate.id for candidate in collected.candidates] == ["ann", "bob", "cat"]
 
     expanded = expand(
-        collected.candidates, request, [Notes()], deadline, fusion=parts.fusion
+        collected.candidates, request, [Notes()], deadline, fusion=parts.config.fusion
     )  # links and neighbours: none here
     assert expanded.candidates == collected.candidates
 
     ranking = rank(
-        expanded.candidates, request, signals=parts.signals, weights={"relevance": 1.0}, fusion=parts.fusion
+        expanded.candidates,
+        request,
+        signals=parts.signals,
+        weights={"relevance": 1.0},
+        fusion=parts.config.fusion,
     )
     assert [round(item.score, 1) for item in ranking.items] == [0.9, 0.8, 0.2]
 

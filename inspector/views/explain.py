@@ -65,8 +65,8 @@ TEXT_HEIGHT, LINES_HEIGHT = 210, 80
 MOST_CHANGES = 4
 MOST_TOLD = 5
 MOST_ADMITTED = 8
-SECONDS, LONGER = 3, 4
-"""What admits a candidate is looked for so long; and so many times that where one has it searched on."""
+TRIES, SECONDS, LONGER = 60, 3, 4
+"""What admits a candidate is looked for among so many numbers, so long; searched on, so many times that."""
 
 
 def show() -> None:
@@ -218,21 +218,23 @@ def not_offered(context: Context, label: str, named: str) -> list[KnownItem]:
 def store_told(context: Context, found: Sequence[KnownItem]) -> None:
     """Draw what the store says of the first that were not offered, each with its text and what lets it in."""
     terms = query_terms(context.request.query)
+    if len(found) > MOST_TOLD:
+        st.caption(f"The nearest {MOST_TOLD} of {len(found):,} that were not offered.")
     for item in found[:MOST_TOLD]:
-        shown = marking.box(marking.beginning(item.text, terms), height=LINES_HEIGHT)
-        st.html(f'<div class="ce-panel ce-why">{escape(item.sentence)}</div>{shown}')
+        changes = "".join(f"<li>{escape(change)}</li>" for change in item.changes)
+        st.html(
+            f'<div class="ce-panel ce-why"><p><strong>{escape(item.label)}</strong></p>'
+            f'<p class="ce-reason">{escape(sentence(item.reason))}</p>'
+            + (f"<p>Would be in with:</p><ul>{changes}</ul>" if changes else "")
+            + f"</div>{marking.box(marking.beginning(item.text, terms), height=LINES_HEIGHT)}"
+        )
         if item.rank is None:
             continue
         # It brings the record among the candidates, where its fate is told in full.
         asked = dataclasses.replace(context.request, limit=item.rank)
-        is_in = item.changes == (f"limit {item.rank}",)
-        found_none = "" if is_in else ", still out (budget: none found)"
-        ways = {f"Ask again with limit {item.rank:,}{found_none}": asked}
+        ways = {f"Ask again with a limit of {item.rank:,}": asked}
         if item.budget is not None:
-            ways = {
-                f"Ask again with limit {item.rank:,} (offered, no room)": asked,
-                f"and budget {item.budget:,}": dataclasses.replace(asked, budget=item.budget),
-            }
+            ways[f"and a budget of {item.budget:,}"] = dataclasses.replace(asked, budget=item.budget)
         name = option_of(item.key)
         with st.container(horizontal=True), cards.guard("Open the store again on the Collections page."):
             for label, request in ways.items():
@@ -367,19 +369,18 @@ def text(context: Context, row: Row, tall: str) -> None:
 def wanted(opened: Opened, row: Row) -> None:
     """Draw what would admit a candidate that was left out, each change proved by a replay."""
     context, names = opened.context, {one.key: one.label for one in state.rows_of(opened)}
-    patience = f"seconds-{opened.name}-{option_of(row.key)}"
-    seconds = st.session_state.get(patience, SECONDS)
+    patience = f"patience-{opened.name}-{option_of(row.key)}"
+    times = st.session_state.get(patience, 1)
     with cards.guard("Try the Tune page."):
         with st.spinner("Replaying under other settings…", show_time=True):
             changes = state.remember(
-                ("whatif", opened.name, row.key, seconds),
-                lambda: what_would_it_take(context, row.key, seconds=seconds),
+                ("whatif", opened.name, row.key, times),
+                lambda: what_would_it_take(context, row.key, tries=times * TRIES, seconds=times * SECONDS),
             )
             in_order(opened, row)
         for number, change in enumerate(changes[:MOST_CHANGES]):
             told, button = st.columns([76, 24], vertical_alignment="center", gap="small")
-            smallest = " (a smaller one may do)" if change.setting == "budget" else ""
-            smallest = " (the smallest that does)" if change.is_smallest else smallest
+            smallest = f" ({change.least})" if change.least else ""
             # Who leaves is told below, by name once.
             setting = change.sentence.partition("; ")[0] if change.leaves else change.sentence
             moves = f"+{1 + len(change.enters)}" + (f" −{len(change.leaves)}" if change.leaves else "")
@@ -410,7 +411,8 @@ def wanted(opened: Opened, row: Row) -> None:
             if changes.untried or any(one.setting == "budget" and not one.is_smallest for one in changes):
                 st.button(
                     "Search on", key="search-on", type="tertiary", on_click=st.session_state.update,
-                    args=({patience: LONGER * seconds},), help=f"For {LONGER * seconds:,} seconds.",
+                    args=({patience: LONGER * times},),
+                    help=f"Up to {LONGER * times * TRIES:,} numbers, and {LONGER * times * SECONDS:,} s.",
                 )  # fmt: skip
 
 
@@ -474,7 +476,7 @@ def admits(context: Context, row: Row) -> str:
     change = budget_that_admits(context, row.key)
     if change is None:
         return "none found"
-    return f"{change.after:,} · +{1 + len(change.enters)}" + (
+    return f"{'' if change.is_smallest else '≤ '}{change.after:,} · +{1 + len(change.enters)}" + (
         f" −{len(change.leaves)}" if change.leaves else ""
     )
 

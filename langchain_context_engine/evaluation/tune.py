@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from langchain_context_engine.config import EngineConfig
+from langchain_context_engine.config import EngineConfig, Parts
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.evaluation.metrics import Interval, ndcg, paired_bootstrap
 from langchain_context_engine.evaluation.quality import K
@@ -26,7 +26,7 @@ from langchain_context_engine.journal.values import HIGHEST_GRADE, Judgment, che
 from langchain_context_engine.models.types import Key
 from langchain_context_engine.pipeline.rank import rank
 from langchain_context_engine.ranking.signals import SIGNALS
-from langchain_context_engine.trace.assemble import Parts, order
+from langchain_context_engine.trace.assemble import order
 from langchain_context_engine.trace.context import Context
 
 if TYPE_CHECKING:
@@ -199,7 +199,11 @@ class JudgedTrace:
         candidates, parts = self.context.candidates, self.parts
         weights = dict.fromkeys(names, 1 / len(names))
         ranking = rank(
-            candidates, self.context.request, signals=parts.signals, weights=weights, fusion=parts.fusion
+            candidates,
+            self.context.request,
+            signals=parts.signals,
+            weights=weights,
+            fusion=parts.config.fusion,
         )
         raw = {item.key: item.signals for item in ranking.items}
         return np.array([[raw[c.key][name] for c in candidates] for name in names], dtype=float)
@@ -267,7 +271,8 @@ class Search:
         )
         self._tables = []
         for trace, values in zip(traces, raw, strict=True):
-            survivors, elsewhere = trace.graded(replace(trace.parts, min_score=None))
+            all_kept = trace.parts.config.model_copy(update={"min_score": None})
+            survivors, elsewhere = trace.graded(all_kept.parts())
             there = [place for place, c in enumerate(trace.context.candidates) if c.key in survivors]
             grades = np.array([survivors[trace.context.candidates[place].key] for place in there])
             self._tables.append((values[:, there], grades, [*grades, *elsewhere]))

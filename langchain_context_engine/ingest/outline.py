@@ -214,6 +214,7 @@ class _Marks:
 
         marks: dict[int, _Mark] = {}
         wraps: list[_Mark] = []
+        imports: list[int] = []
         docstring = ""
         for pattern, captures in QueryCursor(query).matches(root):
             said = {name: nodes[0] for name, nodes in captures.items()}
@@ -230,6 +231,7 @@ class _Marks:
                     self.above[last] = (min(first, earlier[0]), earlier[1] if told is None else told)
             elif label == "import":
                 self.frame_rows.update(range(first, last + 1))
+                imports.append(first)
             elif label == "frame":
                 self.frame_rows.update((first, last))
             elif label == "wrap":
@@ -243,6 +245,7 @@ class _Marks:
                     mark.said = said | mark.said
                 mark.first = mark.said.get("start", node)
                 mark.name = query.pattern_settings(pattern).get("name") or mark.name
+        self.frame_rows.update(*map(self._attributes_above, imports))
         found = [*wraps, *marks.values()]
         return sorted(found, key=lambda mark: (mark.node.start_byte, -mark.node.end_byte)), docstring
 
@@ -343,6 +346,13 @@ class _Marks:
             else:
                 return row, "\n".join(text for text in reversed(told) if text is not None).strip()
             told.append(text)
+
+    def _attributes_above(self, row: int) -> range:
+        """Return the rows right above an import that say nothing without it."""
+        first = row
+        while (above := self.above.get(first - 1)) and above[1] is None:
+            first = above[0]
+        return range(first, row)
 
     def _documents(self, last: int) -> bool:
         first = self.above.get(last, (0, ""))[0]

@@ -1,4 +1,8 @@
-"""Splitting a long text into pieces of bounded length, at the best places to break; tables between rows."""
+"""Splitting a long text into pieces of bounded length, at the best places to break.
+
+Tables break between rows, below their header; a fenced block is whole where it may be, else each piece of it
+is below the line that opens it.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,10 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.text.text_tables import Table, tables_of
+from langchain_context_engine.text.text_tables import Table, fenced_blocks, tables_of
 
 Span = tuple[int, int]
 """Half-open character offsets."""
@@ -21,6 +26,10 @@ _BREAKS = tuple(
         re.compile,
         (r"\n\n", r"\n(?=[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t])", r"[.!?:;。]\n", r"\n", r"\. |。", " "),
     )
+)
+# A block comment that begins a line, and what it is about, on its last line or the next.
+_COMMENTED = re.compile(
+    r"^[ \t]*+/\*.*?(?:\Z|\*/(?:[^\n]*\S[^\n]*|[^\n]*\n[^\n]*|[^\n]*))", re.MULTILINE | re.DOTALL
 )
 # A table's header that takes more than this part of a passage is not shown again.
 _HEADER_SHARE = 3
@@ -57,13 +66,14 @@ class Splitter:
 
         Args:
             text: What is split.
-            is_code: Break where the least is open, before the line that is indented least, and keep the
-                indentation of a span's first line.
+            is_code: Break where the least is open, before the line that is indented least, in no block
+                comment, and keep the indentation of a span's first line.
         """
-        return [span for span, _ in self._pieces(text, (), is_code=is_code)]
+        code = _COMMENTED.sub(_closed, text) if is_code else None
+        return [span for span, _ in self._pieces(text, code=code)]
 
     def with_headers(self, text: str) -> Iterator[tuple[Span, str]]:
-        r"""Yield the spans of a text, each with the header of the table that it goes on with, or "".
+        r"""Yield the spans of a text, each with what opens the table or fenced block it goes on with, or "".
 
         A passage is no longer than others, its header included; rows that fit are whole.
 
@@ -72,16 +82,18 @@ class Splitter:
             >>> [(text[a:b], head) for (a, b), head in Splitter(chunk_size=60).with_headers(text)][1]
             ('| 1 | 2 |\n| 1 | 2 |\n| 1 | 2 |', '| a | b |\n|---|---|')
         """
-        tables = tables_of(text) if len(text) > self.chunk_size else ()
-        return self._pieces(text, [t for t in tables if self.shows_header(t.head - t.start)])
+        is_long = len(text) > self.chunk_size
+        tables = [t for t in tables_of(text) if self.shows_header(t.head - t.start)] if is_long else ()
+        return self._pieces(text, tables, fenced_blocks(text) if is_long else ())
 
     def shows_header(self, length: int) -> bool:
         """Say whether a table's header of that many characters is shown above each passage with its rows."""
         return length * _HEADER_SHARE <= self.chunk_size
 
     def _pieces(
-        self, text: str, tables: Sequence[Table], *, is_code: bool = False
+        self, text: str, tables: Sequence[Table] = (), fences: Sequence[Span] = (), code: str | None = None
     ) -> Iterator[tuple[Span, str]]:
+        is_code = code is not None
         rows = [begin for table in tables for begin, _ in table.rows]
         start = _skip_space(text, 0, keeps_indent=is_code)
         while start < len(text):
@@ -92,24 +104,42 @@ class Splitter:
                     head = text[table.start : table.head]
                 elif place < len(rows):  # of a row that is too long: the next one has the header again
                     stop = min(stop, rows[place])
+            elif fence := _around(fences, start):
+                opener = text[fence[0] : text.find("\n", *fence)]
+                head = opener if self.shows_header(len(opener)) else ""
             limit = start + self.chunk_size - len(head) - bool(head)
-            end = _end(text, (start, limit), is_code=is_code) if limit < stop else stop
+            cut = _around(fences, limit)
+            if cut and cut[0] > start + (limit - start) // 2:  # whole in the next piece, or begun there
+                stop = min(stop, cut[0])
+            end = _end(text, (start, limit), code) if limit < stop else stop
             if place < (after := bisect_left(rows, end)) and rows[after - 1] > start:
                 end = rows[after - 1] if end < stop else end
             yield (start, start + len(text[start:end].rstrip())), head
-            start = _skip_space(text, end, keeps_indent=is_code)
+            start = _skip_space(text, end, keeps_indent=is_code or _around(fences, end) is not None)
 
 
-def _end(text: str, span: Span, *, is_code: bool) -> int:
+def _around(spans: Sequence[Span], offset: int) -> Span | None:
+    """Return the one of some spans in order that an offset lies in, its first character aside."""
+    place = bisect_right(spans, offset, key=itemgetter(1))
+    return spans[place] if place < len(spans) and spans[place][0] < offset else None
+
+
+def _end(text: str, span: Span, code: str | None) -> int:
     """Return the best place to break in the second half of a span, or its end."""
     start, limit = span
     floor = start + (limit - start) // 2
-    if is_code and (line := _outermost_line(text, floor, limit)):
+    if code and (line := _outermost_line(code, floor, limit)):
         return line
     for mark in _BREAKS:
         if ends := [found.end() for found in mark.finditer(text, floor, limit)]:
             return ends[-1]
     return limit
+
+
+def _closed(comment: re.Match[str]) -> str:
+    """Return a comment with brackets for its lines, but for the first: no piece begins before a bracket."""
+    first, *others = comment[0].split("\n")
+    return "\n".join((first, *("}" * len(line) for line in others)))
 
 
 def check_number(name: str, value: object, least: int) -> int:

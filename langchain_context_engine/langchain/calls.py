@@ -20,7 +20,8 @@ from langchain_context_engine.errors import (
     ScopeError,
     UnknownNameError,
 )
-from langchain_context_engine.models.types import ContextRequest, Passage, Verdict
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Passage, Verdict
 from langchain_context_engine.trace.context import Context
 
 REQUEST_FIELDS = tuple(field.name for field in fields(ContextRequest) if field.name != "query")

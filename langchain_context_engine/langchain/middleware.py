@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langchain_context_engine.errors import ConfigError, ContextEngineError
 from langchain_context_engine.langchain.calls import NOT_ASKED, Builder, check_failure_option, described
 from langchain_context_engine.langchain.runnable import ContextRunnable
-from langchain_context_engine.models.types import ContextRequest
+from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.trace.context import Context
 
 try:

@@ -35,7 +35,7 @@ from langchain_context_engine.langchain.calls import (
     described,
     narrowed,
 )
-from langchain_context_engine.models.types import ContextRequest
+from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.trace.context import Context
 
 ContextInput = str | dict[str, Any] | ContextRequest

@@ -11,8 +11,11 @@ from functools import lru_cache
 
 from langchain_context_engine.models.freeze import as_data
 
-asked_at: ContextVar[float | None] = ContextVar("asked_at", default=None)
-"""When the sources were asked that are answering in this context, on `time.monotonic()`'s clock."""
+asked_at: ContextVar[tuple[float, float] | None] = ContextVar("asked_at", default=None)
+"""When the sources that answer in this context were asked, and until when, on `time.monotonic()`'s clock."""
+
+_USUAL_SECONDS = 2.0
+"""How long an answer is waited for where nobody says."""
 
 # Epoch seconds reach this only in the year 5138; anything beyond is milliseconds, and so on for finer ones.
 _MILLISECONDS_FROM = 1e11
@@ -32,7 +35,13 @@ _LONGEST_KEPT, _MOST_KEPT = 40, 2**13
 def moment_asked() -> float:
     """Return `asked_at`, or now where nobody says: what was written before that must be seen."""
     asked = asked_at.get()
-    return time.monotonic() if asked is None else asked
+    return time.monotonic() if asked is None else asked[0]
+
+
+def moment_over(share: float) -> float:
+    """Return when a share, 0–1, of the time is over in which sources may answer."""
+    asked, due = asked_at.get() or (now := time.monotonic(), now + _USUAL_SECONDS)
+    return asked + share * (due - asked)
 
 
 def read_instant(value: object) -> datetime | None:

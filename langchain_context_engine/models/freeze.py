@@ -191,10 +191,10 @@ def as_config_error(found: Sequence[Mapping[str, Any]]) -> ConfigError:
     own = found[0].get("ctx", {}).get("error")
     if len(found) == 1 and isinstance(own, ConfigError):
         return own
-    return ConfigError("; ".join(map(_told, found)))
+    return ConfigError("; ".join(map(_message, found)))
 
 
-def _told(error: Mapping[str, Any]) -> str:
+def _message(error: Mapping[str, Any]) -> str:
     if error["type"] == "value_error":  # raised by a check of ours, which says what was given
         message = str(error["msg"]).removeprefix("Value error, ")
     else:

@@ -82,7 +82,7 @@ def disk_trouble(error: BaseException | None, folder: Path | None = None) -> str
     """
     led, seen = error, set[int]()
     while led is not None and id(led) not in seen:
-        if told := _told_by(led):
+        if told := _disk_reason(led):
             return told
         seen.add(id(led))
         led = led.__cause__ or led.__context__
@@ -94,7 +94,7 @@ def refusal(error: BaseException, folder: Path | None = None) -> str:
     return disk_trouble(error, folder) or safe_message(error)
 
 
-def _told_by(error: BaseException) -> str:
+def _disk_reason(error: BaseException) -> str:
     if (number := getattr(error, "errno", None)) in _NUMBERS:
         return _NUMBERS[number]
     text = str(error).lower()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import itertools
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
@@ -228,7 +227,7 @@ def _count(name: str, value: Any) -> Any:
 
 def _fraction(name: str, value: Any) -> Any:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not is_number or not -sys.maxsize < value < sys.maxsize:
+    if not is_number or not 0 <= value <= 1:
         raise ConfigError(f"{name} must be a number from 0 to 1, got {quoted(value)}")
     return value
 

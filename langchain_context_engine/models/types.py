@@ -17,22 +17,6 @@ from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.freeze import as_data, clean_text, copy_mapping, set_fields
 from langchain_context_engine.models.metadata import place_from
-from langchain_context_engine.models.request import ContextRequest, Message
-
-__all__ = [
-    "Candidate",
-    "ContextRequest",
-    "Decision",
-    "Key",
-    "Message",
-    "Offer",
-    "Passage",
-    "Ranked",
-    "Reason",
-    "Section",
-    "Status",
-    "Verdict",
-]
 
 Key = tuple[str, str]
 """What identifies a candidate: (source, id)."""

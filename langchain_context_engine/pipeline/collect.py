@@ -117,7 +117,7 @@ async def _afetch(source: Any, request: ContextRequest, asked: float, deadline: 
     if hangs := busy(source):
         return hangs
     begun: list[Callable[[], bool]] = []
-    task = asyncio.ensure_future(_answered(source, request, asked, begun))
+    task = asyncio.ensure_future(_answered(source, request, (asked, deadline), begun))
     try:
         # Unlike `wait_for`, which would wait for a source that takes no notice of being cancelled.
         await asyncio.wait({task}, timeout=max(0.0, deadline - time.monotonic()))
@@ -135,7 +135,7 @@ async def _afetch(source: Any, request: ContextRequest, asked: float, deadline: 
 
 
 async def _answered(
-    source: Any, request: ContextRequest, asked: float, begun: list[Callable[[], bool]]
+    source: Any, request: ContextRequest, asked: tuple[float, float], begun: list[Callable[[], bool]]
 ) -> Answer:
     """Return what a source answers, walked through; a sequence of its own is walked in a thread."""
     if not isinstance(source, SupportsAsync):
@@ -144,7 +144,9 @@ async def _answered(
     return answer if is_plain(answer) else await _in_thread(lambda: walked(answer), asked, begun)
 
 
-async def _in_thread(call: Callable[[], Any], asked: float, begun: list[Callable[[], bool]]) -> Any:
+async def _in_thread(
+    call: Callable[[], Any], asked: tuple[float, float], begun: list[Callable[[], bool]]
+) -> Any:
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
 

@@ -17,7 +17,7 @@ from typing import Any
 from langchain_context_engine.models.types import Candidate, Decision, Key, Ranked, Reason, Verdict
 from langchain_context_engine.ranking.identity import AcrossKinds, DedupeRule, Versions, changed_at
 from langchain_context_engine.text.analysis import MOST_BYTES
-from langchain_context_engine.text.memo import remember
+from langchain_context_engine.text.memoize import memoize
 from langchain_context_engine.text.similarity import ShingleIndex, Shingles, Wording, similarity
 
 _ONLY_EQUAL = 100.0
@@ -77,7 +77,7 @@ class _Loss:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-@remember(MOST_BYTES)
+@memoize(MOST_BYTES)
 def _traits(text: str, threshold: float | None) -> tuple[bytes, Shingles | None]:
     """Return a digest of `Wording.folded`, b"" of none, and what near texts are found by; kept."""
     wording = Wording(text)

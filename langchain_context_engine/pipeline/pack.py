@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
 
@@ -18,7 +18,7 @@ from langchain_context_engine.rendering.compact import Compactor, Cut, compact
 from langchain_context_engine.rendering.layout import Layout, Writer, Written
 from langchain_context_engine.text.text_tables import Span
 from langchain_context_engine.text.truncate import Truncator, asking, by_lines, keep_start, locate
-from langchain_context_engine.text.units import CODE_KINDS, WHOLE_UP_TO, Unit, UnitValue, split_units
+from langchain_context_engine.text.units import CODE_KINDS, WHOLE_UP_TO, Unit, split_units
 from langchain_context_engine.text.words import query_terms
 
 
@@ -94,7 +94,6 @@ class Packing:
         selection: One of `SELECTIONS`.
         splits: Adaptive selection may pack a passage by its sentences; else every passage is whole first.
         shorten: Makes an item fit that does not fit whole, or None: it is left out.
-        unit_value: How sentences are valued, in adaptive selection.
         diversity: A rule against one kind dominating, or None.
         k: The most passages, or None.
         twin_threshold: The least likeness, 0–100, at which an extract says again what another passage says;
@@ -107,7 +106,6 @@ class Packing:
     selection: str = "adaptive"
     splits: bool = True
     shorten: Shorten | None = None
-    unit_value: UnitValue = field(default_factory=UnitValue)
     diversity: Diversity | None = None
     k: int | None = None
     twin_threshold: float | None = 90.0
@@ -196,7 +194,7 @@ class _Packer:
         self.limit = max(0, budget.tokens - budget.reserve)
         self.is_by_units = packing.selection == "adaptive" and packing.splits
         room = self.limit if self.is_by_units else 0
-        self.units = split_units(items, query, packing.unit_value, packing.count, room=room)
+        self.units = split_units(items, query, packing.count, room=room)
         self.selection = Selection(
             items, self.units, packing.layout, packing.count, counts_frame=not budget.is_soft
         )

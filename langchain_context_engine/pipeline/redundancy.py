@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from langchain_context_engine.models.types import Passage
 from langchain_context_engine.pipeline.snippet_quality import is_indexed
-from langchain_context_engine.text.memo import remember
+from langchain_context_engine.text.memoize import memoize
 from langchain_context_engine.text.similarity import Wording, similarity
 from langchain_context_engine.text.units import message_of
 
@@ -107,7 +107,7 @@ def _stands_alone(passage: Passage) -> bool:
     return not passage.is_truncated and not is_indexed(passage.ranked.candidate)
 
 
-@remember(2**23)
+@memoize(2**23)
 def _in_a_row(text: str) -> str:
     """Return the words of a text between spaces, so that those of another one are found as a piece of it.
 
@@ -119,6 +119,6 @@ def _in_a_row(text: str) -> str:
     return f" {' '.join(_WORD.findall(text.lower()))} "
 
 
-@remember(2**24, a_result=2000, a_character=30)  # ten forms of the text, each made when first asked for
+@memoize(2**24, a_result=2000, a_character=30)  # ten forms of the text, each made when first asked for
 def _wording(text: str) -> Wording:
     return Wording(text)

@@ -8,9 +8,7 @@ from collections.abc import Set as AbstractSet
 from langchain_context_engine.models.metadata import has_place
 from langchain_context_engine.models.types import Candidate, Ranked
 from langchain_context_engine.text.analysis import analyse
-from langchain_context_engine.text.units import CODE_KINDS, Unit, holds_half, is_divisible
-from langchain_context_engine.text.words import query_terms, terms
-from langchain_context_engine.text.worth import (
+from langchain_context_engine.text.boilerplate import (
     LEAST_ASIDE,
     LEAST_WORDS,
     figures,
@@ -21,6 +19,8 @@ from langchain_context_engine.text.worth import (
     opens_block,
     telling_words,
 )
+from langchain_context_engine.text.units import CODE_KINDS, Unit, holds_half, is_divisible
+from langchain_context_engine.text.words import query_terms, terms
 
 LEAST_HELD = 2
 """So many terms of the question hold a row of figures in."""
@@ -54,7 +54,10 @@ def tells_cut(candidate: Candidate, cut: str, least: float, rank: int = 0) -> bo
         return True
     if (rank and breaks_off(candidate, cut)) or only_opens(cut):
         return False
-    return telling_words(cut, is_read(candidate)) >= LEAST_WORDS and len(cut) >= least * len(candidate.text)
+    told = telling_words(cut, is_read(candidate))
+    # Of a record that has few words over and over a part tells as much as the whole.
+    has_enough = told >= LEAST_WORDS or told == telling_words(candidate.text, is_read(candidate))
+    return has_enough and len(cut) >= least * len(candidate.text)
 
 
 def breaks_off(candidate: Candidate, cut: str) -> bool:

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from langchain_context_engine.models.types import Candidate
-from langchain_context_engine.text.memo import remember
+from langchain_context_engine.text.memoize import memoize
 
 PATHS_BYTES = 2**21
 """What is worked out of paths is kept for so many bytes of them: thousands, and a question meets hundreds."""
@@ -89,7 +89,7 @@ _CHANGELOG = re.compile(
 _CODE_KINDS = frozenset({"code", "code_history", "function", "method", "class"})
 
 
-@remember(2**20)
+@memoize(2**20)
 def signs_of(query: str) -> frozenset[str]:
     """Return what a question says of what it is after: "code", "use", "history", "tests"; English only.
 
@@ -140,7 +140,7 @@ def is_changelog(metadata: Mapping[str, Any]) -> bool:
     return _is_changelog(str(metadata.get("path") or ""))
 
 
-@remember(PATHS_BYTES)
+@memoize(PATHS_BYTES)
 def _is_changelog(path: str) -> bool:
     return _CHANGELOG.search(path) is not None
 
@@ -153,6 +153,6 @@ def is_test(candidate: Candidate) -> bool:
     return _is_of_tests(str(candidate.metadata.get("path") or ""))
 
 
-@remember(PATHS_BYTES)
+@memoize(PATHS_BYTES)
 def _is_of_tests(path: str) -> bool:
     return _TEST_PLACE.search(path) is not None

@@ -9,7 +9,7 @@ from typing import Any
 
 from langchain_context_engine.models.metadata import read_list
 from langchain_context_engine.models.types import Candidate, Key
-from langchain_context_engine.text.memo import remember
+from langchain_context_engine.text.memoize import memoize
 
 _WORD = re.compile(r"\w+")
 _NAMES_BYTES = 2**23
@@ -71,7 +71,7 @@ def names_of(metadata: Mapping[str, Any]) -> tuple[Name, ...]:
     return _names(str(title or ""), str(path or ""), str(symbol or ""))
 
 
-@remember(_NAMES_BYTES, a_character=20)
+@memoize(_NAMES_BYTES, a_character=20)
 def _names(title: str, path: str, symbol: str) -> tuple[Name, ...]:
     titles, paths, symbols = map(words_in, (title, path, symbol))
     names = (Name(titles),) if titles else ()
@@ -115,6 +115,6 @@ class NamedIn:
         return f" {' '.join(words)} " in self._joined
 
 
-@remember(_NAMES_BYTES, a_character=40)
+@memoize(_NAMES_BYTES, a_character=40)
 def _named_in(text: str) -> NamedIn:
     return NamedIn(text)

@@ -17,7 +17,7 @@ from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.intent import Role, is_changelog, role_of
 from langchain_context_engine.text.analysis import find_terms, idf_of
-from langchain_context_engine.text.memo import remember
+from langchain_context_engine.text.memoize import memoize
 from langchain_context_engine.text.words import query_terms, term_number
 
 WEIGHT = 1.5
@@ -87,7 +87,7 @@ class Newest:
         return WEIGHT_ALONE if self.is_release or not self.about else WEIGHT
 
 
-@remember(2**20)
+@memoize(2**20)
 def newest_of(query: str) -> Newest | None:
     """Return what a question asks the newest of, or None where it does not; English only.
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from langchain_context_engine.models.types import Key, Passage
 from langchain_context_engine.rendering.templates import title_of
-from langchain_context_engine.text.memo import remember
+from langchain_context_engine.text.memoize import memoize
 from langchain_context_engine.text.truncate import boundary_from
 
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
@@ -57,13 +57,13 @@ def opens_bracket(text: str) -> bool:
     return _OPENS.search(text) is not None
 
 
-@remember(2**23)
+@memoize(2**23)
 def _in_brackets(text: str) -> frozenset[str]:
     """Return what stands in innermost square brackets; kept, since pack measures a text many times."""
     return frozenset(_BRACKETS.findall(text.translate(_SIGNS))) if opens_bracket(text) else frozenset()
 
 
-@remember(2**23)
+@memoize(2**23)
 def _number_spans(text: str) -> frozenset[tuple[int, int]]:
     """Return the numbers that a text has in brackets, as (first, last) each."""
     return frozenset(span for _, span in _cited(text)) if opens_bracket(text) else frozenset()
@@ -99,9 +99,12 @@ def _fits(first: int, last: int) -> bool:
 
 def _spans_of(inner: str) -> Iterator[tuple[int, int]]:
     """Yield the numbers of a bracket as (first, last) each; none unless it holds nothing but numbers."""
-    inner = unicodedata.normalize("NFKC", _UNSEEN.sub("", inner)).strip("*_\\ ^.")
+    inner = unicodedata.normalize("NFKC", _UNSEEN.sub("", inner)).strip("*_\\ ^")
     label = _LABEL.match(inner)
-    inner = _FOOTNOTE.sub("", inner[label.end() :] if label else inner).strip("^. ")
+    inner = _FOOTNOTE.sub("", inner[label.end() :] if label else inner)
+    if inner.startswith("..") or inner.endswith(".."):
+        return  # of a program, from there to the end
+    inner = inner.strip("^. ")
     numbers = list(_NUMBER.finditer(inner))
     if not numbers or numbers[0].start() or numbers[-1].end() < len(inner):
         return

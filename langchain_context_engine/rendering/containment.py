@@ -4,9 +4,7 @@ A value stays verbatim but for this: a fence of the template's own grows beyond 
 the `<` of a tag that the template closes becomes `&lt;`; quotes are escaped in attributes; a code fence that
 the content leaves open is closed, and one is never left to share a line with something else.
 
-Fences are those of CommonMark: three or more backticks or tildes, indented by at most three spaces, what
-follows the backticks on that line holds none; closed by a line of at least as many of the same and nothing
-else. Everything here reads a text once.
+Everything here reads a text once.
 """
 
 from __future__ import annotations
@@ -16,7 +14,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-_LINE = re.compile(r"(?:\A|(?<=[\n\r]))( {0,3})(`{3,}|~{3,})([^\n\r]*)")
+from langchain_context_engine.text.text_tables import FENCE, fences
+
 _LAST_LINE = re.compile(r"(?:\A|[\n\r]) {0,3}(?:`{3,}|~{3,})[ \t]*\Z")
 _SLOT = re.compile(r"\{\{([^{}]*)\}\}")
 _ATTRIBUTE = re.compile(r"""<[A-Za-z][^<>]*=\s*(?:"[^"<>]*|'[^'<>]*)\Z""")
@@ -56,10 +55,10 @@ class Slot:
         if tags is not None and "<" in text:
             text = tags.sub("&lt;", text)
         if has_fences and not self.is_fenced and has_fence(text):
-            if self.is_listed and any(line[1] for line in _LINE.finditer(text)):
+            if self.is_listed and any(line[1] for line in FENCE.finditer(text)):
                 # A blank line ends the empty item; within it the indented line alone would be the fence.
                 text = f"\n\n{text}"
-            elif not self.starts_line and _opens(_LINE.match(text)):
+            elif not self.starts_line and any(opener.start() == 0 for opener, _ in fences(text)):
                 text = f"\n{text}"
             text = close_fence(text)
             text = text if self.ends_line or not ends_with_fence(text) else f"{text}\n"
@@ -189,25 +188,10 @@ def open_fence_at(text: str, offset: int) -> str:
         text: The whole text.
         offset: Where a piece begins, 0 to `len(text)`.
     """
-    opener: re.Match[str] | None = None
-    for line in _LINE.finditer(text):
-        if line.start(2) >= offset:
-            break
-        opener = _after(opener, line)
-    return opener[0] if opener else ""
-
-
-def _opens(line: re.Match[str] | None) -> bool:
-    return line is not None and _after(None, line) is not None
-
-
-def _after(opener: re.Match[str] | None, line: re.Match[str]) -> re.Match[str] | None:
-    """Return the fence that is open after a line that may open or close one."""
-    _, run, rest = line.groups()
-    if opener is None:
-        return line if run[0] == "~" or "`" not in rest else None
-    closes = run.startswith(opener[2]) and not rest.strip(" \t")
-    return None if closes else opener
+    for opener, closer in fences(text):
+        if opener.start(2) < offset and (closer is None or closer.start(2) >= offset):
+            return opener[0]
+    return ""
 
 
 def close_fence(text: str) -> str:
@@ -218,7 +202,7 @@ def close_fence(text: str) -> str:
     opener = open_fence_at(text, len(text))
     if not opener:
         return text
-    line = _LINE.match(opener)
+    line = FENCE.match(opener)
     closer = line[1] + line[2] if line else ""
     return text + ("" if text.endswith(("\n", "\r")) else "\n") + closer
 
@@ -230,14 +214,7 @@ def ends_with_fence(text: str) -> bool:
 
 def fence_runs(text: str) -> list[tuple[int, int]]:
     """Return where the runs stand that open and close fences, opener and closer in turn."""
-    runs: list[tuple[int, int]] = []
-    opener: re.Match[str] | None = None
-    for line in _LINE.finditer(text):
-        following = _after(opener, line)
-        if following is not opener:
-            runs.append(line.span(2))
-        opener = following
-    return runs
+    return [line.span(2) for block in fences(text) for line in block if line]
 
 
 def grown(template_text: str, values: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 from langchain_context_engine.errors import ConfigError, TemplateError
 from langchain_context_engine.models.freeze import clean_text, with_fields
@@ -24,7 +24,7 @@ from langchain_context_engine.rendering.templates import (
     passage_values,
 )
 from langchain_context_engine.text.analysis import measure
-from langchain_context_engine.text.memo import remember
+from langchain_context_engine.text.memoize import memoize
 
 Arrange = Callable[[Sequence[Passage]], Sequence[Passage]]
 """Puts passages into text order; they come best first."""
@@ -133,7 +133,7 @@ class Block:
     cited: Passage
     text: str
     parts: tuple[str, str, str]
-    edges: Edges | str = ""
+    edges: Edges = ("", 0, None)
 
 
 class Writer:
@@ -215,7 +215,7 @@ class Writer:
         cited = with_fields(passage, citation=marker)
         text = block_of(cited, self._layout, says_place=says_place)
         parts = text.partition(passage.text) if passage.text else (text, "", "")
-        edges = text if self._count is None else edges_of(parts, self._count)
+        edges = ("", 0, None) if self._count is None else edges_of(parts, self._count)
         return Block(passage, says_place, cited, text, parts, edges)
 
     def _written(self, groups: Mapping[str, Sequence[Passage]], blocks: Sequence[Block]) -> Written:
@@ -261,10 +261,15 @@ class Writer:
 _WORD_ENDS = re.compile(r"[^\W_](?= )")
 _LAST_WORD_ENDS = re.compile(r".*[^\W_](?= )", re.DOTALL)
 _NEAR_END = 100
+_SHORTEST = 3
+"""Characters of a text, a separator say, in which no two words can end."""
 
 
-Edges = tuple[str, int, str]
-"""What is before a text's first end of a word, the tokens from there to its last one, and what is after."""
+Edges = tuple[str, int, str | None]
+"""What is before a text's first end of a word, the tokens from there to its last one, and what is after.
+
+Where no word ends in it: the text, 0 and None.
+"""
 
 
 def count_parts(parts: Iterable[str | Edges], count: Callable[[str], int]) -> int:
@@ -278,47 +283,36 @@ def count_parts(parts: Iterable[str | Edges], count: Callable[[str], int]) -> in
         parts: In order, each a text or its `edges_of`.
         count: The counter; `adds_up` tells whether it cuts a text so.
     """
-    found = edges_of(parts, count)
-    if isinstance(found, str):
-        return count(found)
-    before, inner, after = found
-    return measure(before, count) + inner + measure(after, count)
+    before, inner, after = edges_of(parts, count)
+    return measure(before, count) + inner + (measure(after, count) if after else 0)
 
 
-def edges_of(parts: Iterable[str | Edges], count: Callable[[str], int]) -> Edges | str:
-    """Return the edges of parts that stand together; where no word ends in them, their text.
-
-    That is all that is told where the counter does not add up.
-
-    Args:
-        parts: In order, each a text or its edges.
-        count: The counter.
-    """
-    if not getattr(count, "adds_up", False):
-        return "".join(cast("Iterable[str]", parts))
+def edges_of(parts: Iterable[str | Edges], count: Callable[[str], int]) -> Edges:
+    """Return the edges of parts, texts or their edges, that stand together."""
     first, total, between = None, 0, ""
     for part in parts:
-        found = (_edges_of(part, count) if part else None) if isinstance(part, str) else part
-        if found is None:
-            between += cast("str", part)
+        if isinstance(part, str):
+            part = _edges_of(part, count) if len(part) > _SHORTEST else (part, 0, None)  # noqa: PLW2901
+        before, inner, after = part
+        if after is None:
+            between += before
             continue
-        before, inner, after = found
         if first is None:
             first = between + before
         else:
             total += measure(between + before, count)
         total += inner
         between = after
-    return between if first is None else (first, total, between)
+    return (between, 0, None) if first is None else (first, total, between)
 
 
-@remember(2**23)
-def _edges_of(part: str, count: Callable[[str], int]) -> Edges | None:
-    """Return the edges of one text."""
-    first = _WORD_ENDS.search(part)
+@memoize(2**23)
+def _edges_of(part: str, count: Callable[[str], int]) -> Edges:
+    """Return the edges of one text; a counter that does not add up has to count it with what is beside."""
+    first = _WORD_ENDS.search(part) if getattr(count, "adds_up", False) else None
     last = _LAST_WORD_ENDS.match(part, max(0, len(part) - _NEAR_END))
     if first is None or last is None or last.end() <= first.end():
-        return None
+        return part, 0, None
     return part[: first.end()], count(part[first.end() : last.end()]), part[last.end() :]
 
 

@@ -31,7 +31,7 @@ from langchain_context_engine.filters import (
     matcher,
     to_chroma,
 )
-from langchain_context_engine.models.clock import moment_asked
+from langchain_context_engine.models.clock import moment_over
 from langchain_context_engine.models.locks import kept_property
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate
@@ -50,8 +50,8 @@ _FIRST_DEPTH = 100
 One depth for small limits makes the first n of a longer answer the shorter."""
 _NAMED_UP_TO = 5000
 """Records up to which Chroma is told which ones may be found; of more it is asked deeper."""
-_NEAREST_SECONDS = 1.4
-"""How long after it was asked a question waits for vectors beside a writer; the texts must still be read."""
+_NEAREST_SHARE = 0.7
+"""For this share of its time a question waits for vectors beside a writer; the texts must still be read."""
 _MEASURED_UP_TO = 20_000
 """Records out of the reach of Chroma's graph that are measured one by one."""
 _MOST_AHEAD = 3200
@@ -262,7 +262,7 @@ class Search:
             return self._reached_beside(*self.lexical, depth)
         except TimeoutError:
             self.trouble = (
-                "it is being written and its vectors could not be asked in time; this answer is of words only"
+                "its files changed and its vectors could not be asked in time; this answer is of words only"
             )
             return [], True
 
@@ -296,7 +296,7 @@ class Search:
         """
         if self.is_first or not index.is_written:
             return self.handle.nearest(self.vector, n, **among)
-        until = moment_asked() + _NEAREST_SECONDS
+        until = moment_over(_NEAREST_SHARE)
         return executor.within(until, lambda: self.handle.nearest(self.vector, n, **among), self.handle)
 
     def _completed(self, hits: Hits, expected: int, snapshot: Snapshot, mask: Mask) -> Hits:

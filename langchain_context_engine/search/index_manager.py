@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from langchain_context_engine.errors import ContextEngineError
 from langchain_context_engine.filters import Filter
-from langchain_context_engine.models.clock import moment_asked
+from langchain_context_engine.models.clock import moment_asked, moment_over
 from langchain_context_engine.models.source import Progress
 from langchain_context_engine.search.bm25 import LexicalQuery, Weighed, weigh
 from langchain_context_engine.search.collection import CollectionHandle
@@ -17,8 +17,8 @@ from langchain_context_engine.search.collection_index import QUIET_SECONDS, Coll
 from langchain_context_engine.search.segment import DamagedIndexError
 
 T = TypeVar("T")
-WAIT_SECONDS = 0.8
-"""How long after it was asked a question waits for records to be read before it does without their words."""
+WAIT_SHARE = 0.4
+"""For this share of its time a question waits for records to be read before it does without their words."""
 
 _KEPT_QUESTIONS = 64
 
@@ -45,7 +45,7 @@ class IndexManager:
     def sync(self, handle: CollectionHandle) -> CollectionIndex | None:
         """Return a collection's index, it and all local ones up to date; None while it is not read.
 
-        What cannot be read within `WAIT_SECONDS` of the question is done without, for this once.
+        What cannot be read within `WAIT_SHARE` of the time to answer is done without, for this once.
 
         Raises:
             SourceError: The collection could not be read.
@@ -111,7 +111,7 @@ class IndexManager:
     def _synced(self, handle: CollectionHandle, asked: float) -> CollectionIndex:
         while True:
             index = self.index_of(handle)
-            index.sync(asked, asked + WAIT_SECONDS)
+            index.sync(asked, moment_over(WAIT_SHARE))
             if handle.id == index.collection:
                 return index
             index.remove()  # recreated meanwhile under the same name

@@ -27,7 +27,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from langchain_context_engine.errors import AllSourcesFailedError, ConfigError, ContextEngineError
 from langchain_context_engine.langchain.calls import NOT_ASKED, Builder, check_options, narrowed
-from langchain_context_engine.models.types import ContextRequest, Status
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Status
 from langchain_context_engine.ranking.answerability import is_doubt
 from langchain_context_engine.rendering.citations import list_citations
 from langchain_context_engine.text.tokens import resolve_tokenizer

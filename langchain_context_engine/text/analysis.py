@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
-from langchain_context_engine.text.memo import remember
+from langchain_context_engine.text.memoize import memoize
 from langchain_context_engine.text.sentences import is_code, row_spans, unit_spans
 from langchain_context_engine.text.text_tables import Span, is_rows
 from langchain_context_engine.text.words import term_numbers
@@ -74,7 +74,7 @@ class Analysis:
         return tuple(found)
 
 
-@remember(MOST_BYTES)
+@memoize(MOST_BYTES)
 def analyse(text: str, in_rows: bool) -> Analysis:
     """Return the analysis of a text; its tables whole, or in rows, which is what packing asks for."""
     spans, heads = row_spans(text) if in_rows else (whole := unit_spans(text), [-1] * len(whole))
@@ -90,16 +90,15 @@ def analyse(text: str, in_rows: bool) -> Analysis:
     return Analysis(is_prose, edges, pairs, array("I", ends), array("i", heads))
 
 
-@remember(MOST_BYTES)
+@memoize(MOST_BYTES)
 def sizes_of(text: str, count: Callable[[str], int], in_rows: bool) -> Sequence[int]:
-    """Return what a text counts, and what each of its pieces does by itself."""
-    spans = analyse(text, in_rows).spans
-    return array("I", [count(text), *(count(text[start:end]) for start, end in spans)])
+    """Return what each piece of a text counts by itself."""
+    return array("I", [count(text[start:end]) for start, end in analyse(text, in_rows).spans])
 
 
-@remember(_FEW_BYTES)
+@memoize(MOST_BYTES)
 def measure(text: str, count: Callable[[str], int]) -> int:
-    """Return `count(text)` of a text that a template repeats; kept."""
+    """Return `count(text)`; kept, as what is known of texts is."""
     return count(text)
 
 
@@ -107,7 +106,7 @@ Found = tuple[tuple[int, tuple[int, ...]], ...]
 """Which of some terms stand in a text: (place of the term among them, pieces that have it)."""
 
 
-@remember(_FEW_BYTES)
+@memoize(_FEW_BYTES)
 def find_terms(text: str, wanted: tuple[int, ...], in_rows: bool) -> Found:
     """Return which of some terms (their numbers) stand in which pieces of a text.
 
@@ -119,7 +118,7 @@ def find_terms(text: str, wanted: tuple[int, ...], in_rows: bool) -> Found:
     )
 
 
-@remember(MOST_BYTES)
+@memoize(MOST_BYTES)
 def terms_of(text: str, is_analysed: bool) -> Any:
     """Return the numbers of a text's terms, each once: a NumPy array.
 
@@ -182,7 +181,7 @@ def _as_bytes(numbers: tuple[int, ...]) -> tuple[bytes, ...]:
     return tuple(number.to_bytes(_WIDTH, sys.byteorder) for number in numbers)
 
 
-@remember(_FEW_BYTES, a_character=8)
+@memoize(_FEW_BYTES, a_character=8)
 def numbers_in(text: str) -> frozenset[int]:
     """Return the numbers of a short text's terms, wherever they stand in it; kept."""
     return term_numbers(text)

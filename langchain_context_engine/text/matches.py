@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from langchain_context_engine.text.text_tables import join_spans
 from langchain_context_engine.text.words import terms
 
 MARKS = ("<<<", ">>>")
@@ -21,13 +22,8 @@ _LOOKED_FOR_SPACE = 200
 _SENTENCE, _SPACES = re.compile(r"[.!?\n]\s+"), re.compile(r"\s+")
 
 
-def mark_matches(text: str, wanted: Iterable[str], marks: tuple[str, str] = MARKS) -> str:
-    """Return the text with marks around every word that has one of the terms; the rest stays verbatim.
-
-    Args:
-        text: Any text.
-        wanted: Terms, as `query_terms` gives them: a word matches in all its English forms.
-        marks: What stands before and after a match.
+def mark_matches(text: str, wanted: Iterable[str]) -> str:
+    """Return the text with `MARKS` around every word that has one of the terms, in any English form.
 
     Example:
         >>> mark_matches("We bill monthly; billing is done.", ["bill"])
@@ -36,7 +32,7 @@ def mark_matches(text: str, wanted: Iterable[str], marks: tuple[str, str] = MARK
     pieces: list[str] = []
     end = 0
     for start, stop in match_spans(text, wanted):
-        pieces += (text[end:start], marks[0], text[start:stop], marks[1])
+        pieces += (text[end:start], MARKS[0], text[start:stop], MARKS[1])
         end = stop
     return "".join((*pieces, text[end:]))
 
@@ -54,13 +50,7 @@ def match_spans(text: str, wanted: Iterable[str]) -> list[tuple[int, int]]:
     spans = [word.span() for word in words if not spaced.isdisjoint(terms(word[0]))]
     for term in asked - spaced:
         spans += (found.span() for found in re.finditer(re.escape(term), text))
-    joined: list[tuple[int, int]] = []
-    for start, stop in sorted(spans):
-        if joined and start < joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(stop, joined[-1][1]))
-        else:
-            joined.append((start, stop))
-    return joined
+    return join_spans(sorted(spans), lambda before, span: span[0] < before[1])
 
 
 def densest(text: str, wanted: Iterable[str], width: int) -> str:

@@ -9,8 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from langchain_context_engine.text.text_tables import Span, at_most, by_rows, fenced_blocks, tables, tables_of
-from langchain_context_engine.text.worth import closes, opens
+from langchain_context_engine.text.boilerplate import closes, opens
+from langchain_context_engine.text.text_tables import (
+    Span,
+    at_most,
+    by_rows,
+    fenced_blocks,
+    join_spans,
+    tables,
+    tables_of,
+)
 
 NEVER_LAST = frozenset(
     "dr mr mrs ms mx prof st gen col capt lt sgt rev hon sen rep gov messrs vs cf e.g i.e viz".split()  # noqa: SIM905
@@ -57,6 +65,8 @@ _WRAPPED_WIDTH = 50
 """A line of so many characters without a stop goes on in the next one; 20 fewer before a small letter."""
 
 _LOOKBEHIND = 24
+_TITLE_WORDS = 24
+"""Words of a first line, at most, that is joined to the sentence after it."""
 
 _LETTER = re.compile(r"[^\W\d_]")
 _FIRST_LETTER = re.compile(r"(?:\s|[^\w\s]){0,12}([^\W\d_])")
@@ -94,17 +104,12 @@ def sentence_spans(text: str) -> list[Span]:
     return spans
 
 
-def unit_spans(text: str, *, first_line_words: int = 24) -> list[Span]:
+def unit_spans(text: str) -> list[Span]:
     r"""Return the spans that an extract may choose from: sentences, a title joined to what follows it.
 
     A piece that says nothing alone goes with what it belongs to: a heading, a label or an introduction
     with what follows; a reference, a closing mark or a short piece without a letter, as `[19]`, with what
-    it follows.
-
-    Args:
-        text: The text.
-        first_line_words: A first line of at most so many words is joined to the sentence after it,
-            which would often say nothing without it.
+    it follows. A short first line goes with the sentence after it, which would often say nothing without it.
 
     Example:
         >>> text = "Billing\nWe chose Stripe. It was cheap."
@@ -117,7 +122,7 @@ def unit_spans(text: str, *, first_line_words: int = 24) -> list[Span]:
     start = spans[0][0]
     newline = text.find("\n", start)
     inside = sum(1 for _, end in spans if end <= newline)
-    is_title = 0 < inside < len(spans) and len(text[start:newline].split()) <= first_line_words
+    is_title = 0 < inside < len(spans) and len(text[start:newline].split()) <= _TITLE_WORDS
     titled = [(start, spans[inside][1]), *spans[inside + 1 :]] if is_title else spans
     return _with_what_it_belongs_to(text, titled)
 
@@ -149,14 +154,12 @@ def _with_what_it_belongs_to(text: str, spans: list[Span]) -> list[Span]:
 
 def _with_words(text: str, spans: list[Span]) -> list[Span]:
     """Join short pieces without a letter to the piece before them, the first to the one after it."""
-    joined: list[Span] = []
-    for start, end in spans:
-        is_part = joined and (_is_bare(text, start, end) or _is_bare(text, *joined[-1]))
-        if is_part and end - joined[-1][0] <= _LONGEST_JOINED:
-            joined[-1] = (joined[-1][0], end)
-        else:
-            joined.append((start, end))
-    return joined
+    return join_spans(
+        spans,
+        lambda before, span: (
+            span[1] - before[0] <= _LONGEST_JOINED and (_is_bare(text, *span) or _is_bare(text, *before))
+        ),
+    )
 
 
 def _is_bare(text: str, start: int, end: int) -> bool:

@@ -201,9 +201,6 @@ def _differ_below_banner(a: list[str], b: list[str]) -> bool:
 _SHORT_TEXT = 32
 """Characters up to which a text is taken by characters."""
 
-_FARTHEST = 1e6
-"""So many times as long as the other no text is looked for."""
-
 _LONG_WORD = 12
 """Mean characters between spaces above which a text is taken by characters."""
 
@@ -330,9 +327,7 @@ def _run_length(count: int, threshold: float, is_unspaced: bool) -> int:
     without spaces, edits are taken for substitutions, which are two; of words, most edits change more
     than one character, so somewhat fewer are reckoned with.
     """
-    if not threshold:
-        return 1
-    dissimilar = (100 - threshold) / threshold
+    dissimilar = (100 - threshold) / max(threshold, 1)
     if not is_unspaced:
         share, longest = 1.75 * dissimilar, _LONGEST_RUN
     elif count > 2 * _SHORT_TEXT:
@@ -345,7 +340,6 @@ def _run_length(count: int, threshold: float, is_unspaced: bool) -> int:
 @lru_cache(maxsize=4096)
 def _partner_run_lengths(count: int, threshold: float, is_unspaced: bool) -> tuple[int, ...]:
     """Return the run lengths of all texts whose count is near enough to be alike."""
-    # Of a threshold next to 0 it is infinite.
-    reach = min((200 - threshold) / threshold, _FARTHEST) if threshold else float(count + 1)
+    reach = (200 - threshold) / max(threshold, 1)
     counts = range(int(count / reach), min(int(count * reach) + 2, count + 400))
     return tuple(sorted({_run_length(n, threshold, is_unspaced) for n in counts}))

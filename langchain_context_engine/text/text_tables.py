@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from langchain_context_engine.text.memo import remember
-from langchain_context_engine.text.worth import opens
+from langchain_context_engine.text.boilerplate import opens
+from langchain_context_engine.text.memoize import memoize
 
 Span = tuple[int, int]
 
@@ -27,25 +27,26 @@ _BARS = re.compile(r"^[|,:!]={3,}[ \t\r]*$", re.MULTILINE)
 _MOST_HEADER_LINES = 6
 
 
-def drawn_tables(text: str) -> list[tuple[int, int, list[Span]]]:
-    r"""Return the drawn tables that have a header, in order.
+class Table(NamedTuple):
+    """A table as it stands in a text.
 
-    Example:
-        >>> text = "== ==\na  b\n== ==\n1  2\n3  4\n== ==\n"
-        >>> [(text[start:head], [text[a:b] for a, b in rows]) for start, head, rows in drawn_tables(text)]
-        [('== ==\na  b\n== ==', ['1  2', '3  4\n== =='])]
+    Attributes:
+        start: Offset of its header.
+        head: Offset where its header ends, the line of dashes included.
+        rows: The spans of its rows, each with what it is indented by, without the line's end.
     """
-    found: list[tuple[int, int, list[Span]]] = []
-    if "+=" in text:
-        found += _grids(text)
-    if "== " in text:
-        found += _simples(text)
-    if "|===" in text:
-        found += _between_bars(text)
-    return sorted(found)
+
+    start: int
+    head: int
+    rows: tuple[Span, ...]
+
+    @property
+    def end(self) -> int:
+        """Offset after its last row."""
+        return self.rows[-1][1] if self.rows else self.head
 
 
-def _grids(text: str) -> Iterator[tuple[int, int, list[Span]]]:
+def _grids(text: str) -> Iterator[Table]:
     reach = 0
     for rule in _GRID.finditer(text):
         start = first = rule.start()
@@ -69,10 +70,10 @@ def _grids(text: str) -> Iterator[tuple[int, int, list[Span]]]:
                 row = end + 1
             position = end + 1
         reach = position
-        yield start, _trimmed(text, first, rule.end()), rows
+        yield Table(start, _trimmed(text, first, rule.end()), tuple(rows))
 
 
-def _simples(text: str) -> Iterator[tuple[int, int, list[Span]]]:
+def _simples(text: str) -> Iterator[Table]:
     rules = [rule.span() for rule in _SIMPLE.finditer(text)]
     place = 0
     while place + 2 < len(rules):
@@ -84,36 +85,42 @@ def _simples(text: str) -> Iterator[tuple[int, int, list[Span]]]:
         rows = line_spans(text, below[1] + 1, bottom[0])
         if rows:
             rows[-1] = (rows[-1][0], _trimmed(text, rows[-1][0], bottom[1]))
-        yield top[0], _trimmed(text, below[0], below[1]), rows
+        yield Table(top[0], _trimmed(text, *below), tuple(rows))
         place += 3
 
 
-def _between_bars(text: str) -> Iterator[tuple[int, int, list[Span]]]:
+def _between_bars(text: str) -> Iterator[Table]:
     bars = [bar.span() for bar in _BARS.finditer(text)]
     for (start, after), (before, end) in zip(bars[::2], bars[1::2], strict=False):
         head = _end_of_line(text, after + 1)
         is_header = text.startswith("\n", head + 1) and text[after + 1 : head].strip() and head < before
         if not is_header:
             continue
-        rows = line_spans(text, head + 1, before)
-        rows = _by_records(text, rows)
+        rows = _by_records(text, line_spans(text, head + 1, before))
         if rows:
             rows[-1] = (rows[-1][0], _trimmed(text, rows[-1][0], end))
-        yield start, _trimmed(text, after + 1, head), rows
+        yield Table(start, _trimmed(text, after + 1, head), tuple(rows))
 
 
 def _by_records(text: str, lines: list[Span]) -> list[Span]:
     """Join the lines of one row: where empty lines part rows, each cell may stand on a line of its own."""
-    joined: list[Span] = []
     is_parted = any("\n\n" in text[a[1] : b[0]] for a, b in pairwise(lines))
-    for start, end in lines:
-        goes_on = joined and (
-            not text.startswith("|", start) or (is_parted and "\n\n" not in text[joined[-1][1] : start])
-        )
-        if goes_on:
-            joined[-1] = (joined[-1][0], end)
+    return join_spans(
+        lines,
+        lambda row, line: (
+            not text.startswith("|", line[0]) or (is_parted and "\n\n" not in text[row[1] : line[0]])
+        ),
+    )
+
+
+def join_spans(spans: Iterable[Span], goes_on: Callable[[Span, Span], bool]) -> list[Span]:
+    """Return spans in order, each joined to the one before where `goes_on(before, span)`."""
+    joined: list[Span] = []
+    for span in spans:
+        if joined and goes_on(joined[-1], span):
+            joined[-1] = (joined[-1][0], max(joined[-1][1], span[1]))
         else:
-            joined.append((start, end))
+            joined.append(span)
     return joined
 
 
@@ -139,40 +146,22 @@ def _trimmed(text: str, start: int, end: int) -> int:
 
 _FEW_BYTES = 2**23
 
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
+FENCE = re.compile(r"(?:\A|(?<=[\n\r]))( {0,3})(`{3,}|~{3,})([^\n\r]*)")
+"""A line that may open or close a fenced block: what indents it, the run, and what follows that."""
+
 _RULE = re.compile(
     r"^[ \t]*+\|?+(?:[ \t]*+:?+-++:?+[ \t]*+\|)++(?:[ \t]*+:?+-++:?+)?+[ \t\r]*+$", re.MULTILINE
 )
-_INDENT = re.compile(r"[ \t]*+")
 _SPACE = re.compile(r"\s*+")
 
 _LEAST_UNDERLINE = 4
-_DEEP = 4
+_DEEP = re.compile(r" {4}| {0,3}\t")
 """A table that is indented so far stands in a list of a list; without that it is no table."""
 
 _LEAST_VALUES = 3
 """Lines of separated values that are told from prose with commas, the header included."""
 
 _DELIMITERS = ",;\t"
-
-
-class Table(NamedTuple):
-    """A table as it stands in a text.
-
-    Attributes:
-        start: Offset of its header.
-        head: Offset where its header ends, the line of dashes included.
-        rows: The spans of its rows, each with what it is indented by, without the line's end.
-    """
-
-    start: int
-    head: int
-    rows: tuple[Span, ...]
-
-    @property
-    def end(self) -> int:
-        """Offset after its last row."""
-        return self.rows[-1][1] if self.rows else self.head
 
 
 def tables(text: str) -> list[tuple[int, int, int]]:
@@ -201,25 +190,34 @@ def tables(text: str) -> list[tuple[int, int, int]]:
 
 def fenced_blocks(text: str) -> list[Span]:
     """Return the spans of the fenced blocks, one that is never closed up to the end."""
-    found: list[Span] = []
+    found = fences(text, lambda fence: not _underlines(text, fence))
+    return [(opener.start(), closer.end() if closer else len(text)) for opener, closer in found]
+
+
+def fences(
+    text: str, may_open: Callable[[re.Match[str]], bool] = lambda _: True
+) -> Iterator[tuple[re.Match[str], re.Match[str] | None]]:
+    """Yield the opening and the closing line of each fenced block, None for one that is never closed.
+
+    As in CommonMark: three or more backticks or tildes, indented by at most three spaces; what follows the
+    backticks on that line holds none; closed by a line of at least as many of the same and nothing else.
+    """
     opener: re.Match[str] | None = None
-    for fence in _FENCE.finditer(text) if "```" in text or "~~~" in text else ():
+    for fence in FENCE.finditer(text) if "```" in text or "~~~" in text else ():
         if opener is None:
-            # A backtick in the info string makes it code within a line.
-            if ("`" not in fence[2] or fence[1][0] == "~") and not _underlines(text, fence):
+            if (fence[2][0] == "~" or "`" not in fence[3]) and may_open(fence):
                 opener = fence
-        elif fence[1].startswith(opener[1]) and not fence[2].strip():
-            found.append((opener.start(), fence.end()))
+        elif fence[2].startswith(opener[2]) and not fence[3].strip():
+            yield opener, fence
             opener = None
     if opener is not None:
-        found.append((opener.start(), len(text)))
-    return found
+        yield opener, None
 
 
 def _underlines(text: str, fence: re.Match[str]) -> bool:
     """Return whether marks are the line below a heading of reStructuredText: at least as long as it."""
     line = text[text.rfind("\n", 0, max(0, fence.start() - 1)) + 1 : fence.start()].strip()
-    return bool(line) and not fence[2].strip() and len(fence[1]) >= max(len(line), _LEAST_UNDERLINE)
+    return bool(line) and not fence[3].strip() and len(fence[2]) >= max(len(line), _LEAST_UNDERLINE)
 
 
 def tables_of(text: str) -> tuple[Table, ...]:
@@ -233,28 +231,22 @@ def tables_of(text: str) -> tuple[Table, ...]:
     return _tables_of(text) if "|" in text or "== " in text or _delimiter(text) else ()
 
 
-@remember(_FEW_BYTES)
+@memoize(_FEW_BYTES)
 def _tables_of(text: str) -> tuple[Table, ...]:
     if values := _value_rows(text):
         (start, head), *rows = values
         return (Table(start, head, tuple(rows)),)
-    fences = fenced_blocks(text)
-    found = []
+    found = [*_grids(text), *_simples(text), *_between_bars(text)]
     for start, body, end in tables(text):
-        rows = line_spans(text, body, end)
-        if len(rows) > 1 and not _is_deep(text, start, body):
-            found.append(Table(start, _line_end(text, body), tuple(rows)))
-    found += [Table(start, head, tuple(rows)) for start, head, rows in drawn_tables(text) if len(rows) > 1]
-    return tuple(_apart(sorted(found), fences))
-
-
-def _apart(found: Sequence[Table], fences: Sequence[Span]) -> Iterator[Table]:
-    """Yield the tables of which none stands in another or in a fenced block."""
-    reach = 0
-    for table in found:
+        if not (_DEEP.match(text, start) or _DEEP.match(text, body)):
+            found.append(Table(start, _trimmed(text, start, body), tuple(line_spans(text, body, end))))
+    fences, reach = fenced_blocks(text), 0
+    apart = []  # none in another or in a fenced block
+    for table in sorted(table for table in found if len(table.rows) > 1):
         if table.start >= reach and not any(a <= table.start < b for a, b in fences):
-            yield table
+            apart.append(table)
             reach = table.end
+    return tuple(apart)
 
 
 def by_rows(text: str, spans: Sequence[Span], most: int) -> tuple[list[Span], list[int]]:
@@ -339,21 +331,6 @@ def is_rows(text: str) -> bool:
         (True, False)
     """
     return bool(_value_rows(text))
-
-
-def _line_end(text: str, end: int) -> int:
-    """Return where what a line says ends; its own end is given."""
-    line = text.rfind("\n", 0, end - 1) + 1
-    return line + len(text[line:end].rstrip())
-
-
-def _is_deep(text: str, *lines: int) -> bool:
-    return any(_indent(text, line) >= _DEEP for line in lines)
-
-
-def _indent(text: str, line: int) -> int:
-    found = _INDENT.match(text, line)
-    return len(found[0].expandtabs(_DEEP)) if found else 0
 
 
 def _delimiter(text: str) -> str:

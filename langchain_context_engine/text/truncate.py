@@ -21,7 +21,7 @@ from typing import Any
 
 from langchain_context_engine.text.analysis import analyse
 from langchain_context_engine.text.sentences import is_code, sentence_spans
-from langchain_context_engine.text.text_tables import Span, Table, is_rows, tables, tables_of
+from langchain_context_engine.text.text_tables import Span, Table, is_rows, join_spans, tables, tables_of
 from langchain_context_engine.text.words import query_terms, terms
 
 Count = Callable[[str], int]
@@ -136,16 +136,6 @@ def keep_whole(text: str, allowance: int, count: Count) -> str:
     return text if count(text) <= allowance else ""
 
 
-def extractive(text: str, allowance: int, count: Count) -> str:
-    """Return the sentences that say most of what the text is about, in source order (`Extractive`).
-
-    Example:
-        >>> extractive("Rust is fast. It rains. Rust is safe.", 7, lambda text: len(text.split()))
-        'Rust is fast. … Rust is safe.'
-    """
-    return Extractive()(text, allowance, count)
-
-
 @dataclass(frozen=True, slots=True)
 class Extractive:
     """Chooses whole sentences by value, the best first, as long as they fit; joins them in source order.
@@ -165,6 +155,8 @@ class Extractive:
     Example:
         >>> Extractive("who left?")("It rains. Ana left. Bo came.", 2, lambda text: len(text.split()))
         'Ana left.'
+        >>> extractive("Rust is fast. It rains. Rust is safe.", 7, lambda text: len(text.split()))
+        'Rust is fast. … Rust is safe.'
     """
 
     query: str = ""
@@ -183,6 +175,10 @@ class Extractive:
             return extract
         beginning = keep_start(text, allowance, count)
         return beginning if beginning and count(beginning) > count(extract) else extract
+
+
+extractive = Extractive()
+"""Chooses the sentences that say most of what the text is about; pack tells it the question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,8 +244,6 @@ def _changed(truncator: Truncator, change: Callable[[Extractive], Extractive]) -
     """Return a truncator with what chooses extracts changed, within whatever is around it."""
     if isinstance(truncator, AtLeast):
         return replace(truncator, truncator=_changed(truncator.truncator, change))
-    if truncator is extractive:
-        return change(Extractive())
     return change(truncator) if isinstance(truncator, Extractive) else truncator
 
 
@@ -415,13 +409,12 @@ def merge(text: str, spans: Iterable[Span]) -> tuple[Span, ...]:
         >>> merge("One.  Two. Three. Four.", [(18, 23), (0, 4), (6, 10)])
         ((0, 10), (18, 23))
     """
-    merged: list[Span] = []
-    for start, end in sorted(spans):
-        if merged and (start <= merged[-1][1] or not text[merged[-1][1] : start].strip()):
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return tuple(merged)
+    return tuple(
+        join_spans(
+            sorted(spans),
+            lambda before, span: span[0] <= before[1] or not text[before[1] : span[0]].strip(),
+        )
+    )
 
 
 def locate(text: str, piece: str) -> tuple[Span, ...]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import accumulate, chain, repeat
 from itertools import count as count_up
@@ -17,7 +16,6 @@ from typing import NamedTuple
 
 from langchain_context_engine.models.types import Candidate, Ranked
 from langchain_context_engine.text.analysis import (
-    MOST_BYTES,
     Found,
     analyse,
     find_terms,
@@ -27,7 +25,6 @@ from langchain_context_engine.text.analysis import (
     shares_of,
     sizes_of,
 )
-from langchain_context_engine.text.memo import remember
 from langchain_context_engine.text.text_tables import Span, tables_of
 from langchain_context_engine.text.words import query_terms, term_number
 
@@ -52,23 +49,12 @@ MESSAGE_OF_BEST = 400
 _AFTER_MESSAGE = re.compile(r"^(?:\S.* \(\+\d+ −\d+\)|[A-Z][\w-]*-by: .*|---)[ \t]*$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnitValue:
-    """What weighs in a unit's value `passage · score + log softmax(local · x) − size · log tokens`.
+_SCORE, _LOCAL, _SIZE, _SMOOTHING = 14.0, 5.0, 0.25, 0.1
+"""What weighs in a unit's value `14 · score + log softmax(5 · x) − .25 · log tokens`.
 
-    Measured on labelled questions, see the README's benchmark.
-
-    Attributes:
-        passage: Weight of the passage's score.
-        local: Sharpness of the softmax over the passage's units.
-        smoothing: Share of its neighbours' local score that a unit gets.
-        size: How much a unit's length counts against it.
-    """
-
-    passage: float = 14.0
-    local: float = 5.0
-    smoothing: float = 0.1
-    size: float = 0.25
+The softmax is over the passage's units; of x, what a unit holds of the question, its neighbours get a tenth.
+Measured on labelled questions, see the README's benchmark.
+"""
 
 
 class Unit(NamedTuple):
@@ -99,7 +85,6 @@ class Unit(NamedTuple):
 def split_units(
     items: Sequence[Ranked],
     query: str,
-    value: UnitValue,
     count: Callable[[str], int],
     *,
     room: int,
@@ -109,11 +94,10 @@ def split_units(
     Args:
         items: Ranked passages, best first.
         query: The question.
-        value: How units are valued.
         count: The token counter.
         room: Tokens to be filled: what ranks behind `AHEAD` times as many is one unit; 0: all are.
     """
-    sizes = [size_of(item.candidate.text, count) for item in items]
+    sizes = [measure(item.candidate.text, count) for item in items]
     in_rows: dict[int, bool] = {}
     before = chain((0,), accumulate(sizes))
     for i, (item, ahead) in enumerate(zip(items, before, strict=False)):
@@ -132,17 +116,11 @@ def split_units(
         if i in in_rows:
             most = MESSAGE_UP_TO if i else MESSAGE_OF_BEST
             pieces = _shared_out(item.candidate, found[i], idf, count, in_rows=in_rows[i], most=most)
-            units.append(_units(i, item, value, pieces))
+            units.append(_units(i, item, pieces))
         else:
-            worth = value.passage * item.score - value.size * _log(sizes[i])
-            units.append([Unit(i, 0, (0, len(item.candidate.text)), sizes[i], worth)])
+            value = _SCORE * item.score - _SIZE * _log(sizes[i])
+            units.append([Unit(i, 0, (0, len(item.candidate.text)), sizes[i], value)])
     return units
-
-
-@remember(MOST_BYTES)
-def size_of(text: str, count: Callable[[str], int]) -> int:
-    """Return `count(text)`; kept, as what is known of texts is."""
-    return count(text)
 
 
 def message_of(text: str) -> str:
@@ -180,7 +158,7 @@ def _shared_out(
     spans, shares = analysis.spans, shares_of(analysis, found, idf)
     heads: Sequence[int] = analysis.heads
     if candidate.kind != "commit":
-        return spans, sizes[1:], shares, heads
+        return spans, sizes, shares, heads
     edge = len(message_of(text))
     within = sum(1 for start, _ in spans if start < edge)
     groups = [(0, within), (within, len(spans))]
@@ -204,12 +182,12 @@ def _held(found: Found, idf: Sequence[float], groups: Sequence[tuple[int, int]])
     ]
 
 
-def _units(i: int, item: Ranked, value: UnitValue, pieces: Pieces) -> list[Unit]:
+def _units(i: int, item: Ranked, pieces: Pieces) -> list[Unit]:
     spans, sizes, shares, heads = pieces
-    base = value.passage * item.score
-    less = [value.size * _log(size) for size in sizes]
+    base = _SCORE * item.score
+    less = [_SIZE * _log(size) for size in sizes]
     if any(shares):
-        exponents = [value.local * x for x in _smoothed(shares, value.smoothing)]
+        exponents = [_LOCAL * x for x in _smoothed(shares)]
         base -= math.log(math.fsum(map(math.exp, exponents)))
         values = [base + exponent - minus for exponent, minus in zip(exponents, less, strict=True)]
     else:
@@ -255,23 +233,14 @@ def holds_half(text: str, query: str) -> bool:
     return held > 1 and 2 * held >= len(wanted)
 
 
-def is_prose(text: str, kind: str) -> bool:
-    """Return whether a passage is no program."""
-    return kind not in CODE_KINDS and analyse(text, False).is_prose
-
-
 def is_divisible(text: str, kind: str, *, in_rows: bool = False) -> bool:
     """Return whether a passage may be packed by its sentences, or rows: it is prose of more than one."""
-    if in_rows:
-        analysis = analyse(text, True)
-        return kind not in CODE_KINDS and analysis.is_prose and len(analysis) > 1
-    return is_prose(text, kind) and len(analyse(text, False)) > 1
+    return kind not in CODE_KINDS and (analysis := analyse(text, in_rows)).is_prose and len(analysis) > 1
 
 
-def _smoothed(scores: Sequence[float], share: float) -> list[float]:
+def _smoothed(scores: Sequence[float]) -> list[float]:
     padded = [0.0, *scores, 0.0]
-    whole = 1 + 2 * share
     return [
-        (here + share * (before + after)) / whole
+        (here + _SMOOTHING * (before + after)) / (1 + 2 * _SMOOTHING)
         for before, here, after in zip(padded, padded[1:], padded[2:], strict=False)
     ]

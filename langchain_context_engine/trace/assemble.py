@@ -35,8 +35,6 @@ from langchain_context_engine.ranking.answerability import Answerability, answer
 from langchain_context_engine.telemetry import stage_span
 from langchain_context_engine.trace.context import Context
 
-__all__ = ["Ordered", "Parts", "assemble", "order", "package_version"]
-
 
 def settle(decisions: Sequence[Decision], passages: Sequence[Passage]) -> tuple[Decision, ...]:
     """Return the decisions with duplicates told by what became of their winner, and costs filled in.
@@ -101,11 +99,12 @@ def order(candidates: Sequence[Candidate], request: ContextRequest, parts: Parts
         parts: Resolved settings.
     """
     timings: dict[str, float] = {}
+    config = parts.config
     with _timed("rank", timings):
-        near, unrelated, told = related(candidates, request, parts.thresholds)
-        similar, far, warnings = above_thresholds(near, parts.thresholds)
-        ranking = rank(similar, request, signals=parts.signals, weights=parts.weights, fusion=parts.fusion)
-        kept, low, least = ranking.items, [], parts.min_score
+        near, unrelated, told = related(candidates, request, config.thresholds)
+        similar, far, warnings = above_thresholds(near, config.thresholds)
+        ranking = rank(similar, request, signals=parts.signals, weights=parts.weights, fusion=config.fusion)
+        kept, low, least = ranking.items, [], config.min_score
         if least is not None:
             kept = tuple(item for item in ranking.items if item.score >= least)
             below = [item for item in ranking.items if item.score < least]
@@ -115,7 +114,7 @@ def order(candidates: Sequence[Candidate], request: ContextRequest, parts: Parts
             ]
     with _timed("dedupe", timings):
         unique, duplicates = dedupe(
-            kept, threshold=parts.dedupe_threshold, rules=parts.dedupe_rules, key=parts.dedupe_key
+            kept, threshold=config.dedupe_threshold, rules=parts.dedupe_rules, key=config.dedupe_key
         )
     best = {item.key: item.candidate for item in ranking.items}
     return Ordered(
@@ -140,16 +139,16 @@ def assemble(
     """
     ordered = ordered or order(candidates, request, parts)
     timings = dict(ordered.timings)
-    packing = parts.packing_for(request)
-    held = answerability(ordered.ranked, request.query) if parts.doubtful_below else Answerability()
-    is_doubtful = held.confidence is not None and held.confidence < parts.doubtful_below
-    doubted = ordered.items if is_doubtful and parts.is_empty_when_doubtful else ()
+    packing, config = parts.packing_for(request), parts.config
+    held = answerability(ordered.ranked, request.query) if config.doubtful_below else Answerability()
+    is_doubtful = held.confidence is not None and held.confidence < config.doubtful_below
+    doubted = ordered.items if is_doubtful and config.when_doubtful == "empty" else ()
     emptied = [_dropped("pack", item, Reason.DOUBTFUL) for item in doubted]
     with _timed("pack", timings):
         packed = pack(() if emptied else ordered.items, request.query, packing)
     with _timed("render", timings):
         rendered = render(packed.written, layout=packing.layout, count=packing.count)
-    doubt = held.warning(parts.doubtful_below, parts.unsure_below) if ordered.ranked else ""
+    doubt = held.warning(config.doubtful_below, config.unsure_below) if ordered.ranked else ""
     warnings = (parts.count_warning, *ordered.warnings, *packed.warnings, doubt)
     room = _told_of_room(packing.budget, rendered.tokens)
     return Context(

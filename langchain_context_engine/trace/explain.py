@@ -202,16 +202,6 @@ def rows(context: Context, ranked: Sequence[Ranked] = ()) -> list[Row]:
     return sorted(found, key=lambda row: (row.place is None, row.place or 0, row.key))
 
 
-def final_decisions(context: Context) -> dict[Key, Decision]:
-    """Return the one final decision of every candidate."""
-    return context.final_decisions()
-
-
-def how_alike(decision: Decision, context: Context, names: Names | None = None) -> str:
-    """Return `Names.how_alike` of a decision; `names` are those of the context, where they are at hand."""
-    return (names or Names(context)).how_alike(decision)
-
-
 def explain(context: Context, key: Key | str | None = None) -> str:
     """Return why each candidate is in the text or not; or of one candidate, step by step.
 
@@ -281,7 +271,7 @@ def _one(context: Context, row: Row) -> str:
 
 
 def _budget_told(context: Context, key: Key) -> list[str]:
-    """Tell the budget that admits a candidate, who enters or leaves then, whether a smaller one would do."""
+    """Tell the budget that admits a candidate, who enters or leaves then, whether a smaller one does."""
     from langchain_context_engine.trace.what_if import budget_that_admits
 
     change = budget_that_admits(context, key)
@@ -293,8 +283,7 @@ def _budget_told(context: Context, key: Key) -> list[str]:
         for keys, verb in ((change.enters, "enter too"), (change.leaves, "leave"))
         if keys
     ]
-    sure = "no smaller one does" if change.is_smallest else "a smaller one may do"
-    return ["; ".join([f"  a budget of {change.after:,} lets it in, {sure}", *others])]
+    return ["; ".join([f"  a budget of {change.after:,} lets it in, {change.least}", *others])]
 
 
 def _told_details(decision: Decision, names: Names) -> str:

@@ -13,6 +13,7 @@ from langchain_context_engine.trace.context import Context
 _HASH = re.compile(r"[0-9a-f]{12,}(?:-\d+)?|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SHORT = re.compile(r"[0-9a-f]{6,40}")
 _EXCERPT = 40
+_LONGEST_LABEL = 200
 _LONGEST = 1000
 _QUOTES = "\"'`“”‘’«»*"
 _MARKED = re.compile(r"\[[^\[\]\s]{1,20}\]")
@@ -21,12 +22,16 @@ _LINES = re.compile(r"[:#]L?(\d{1,9})(?:[-\u2013]L?(\d{1,9})|:\d{1,9})?$")
 
 
 def label_of(candidate: Candidate) -> str:
-    """Return what a person knows a candidate by: its place, its title, its id, or how its text begins."""
+    """Return what a person knows a candidate by: its place, its title, its id, or how its text begins.
+
+    What is longer than a line or two is cut.
+    """
     title = candidate.metadata.get("title")
     shown = candidate.place or (" ".join(title.split()) if isinstance(title, str) else "")
     if not shown and _HASH.fullmatch(candidate.id) and (start := excerpt(candidate.text, _EXCERPT)):
         return f"“{start}”"
-    return shown or candidate.id
+    shown = shown or candidate.id
+    return shown if len(shown) <= _LONGEST_LABEL else f"{excerpt(shown, _LONGEST_LABEL)}…"
 
 
 def labels(context: Context) -> dict[Key, str]:
@@ -34,7 +39,7 @@ def labels(context: Context) -> dict[Key, str]:
 
     Where several have one, their lines are told, else which of them each is in its source's order.
     """
-    named = {c.key: c.place or f"{c.source}/{label_of(c)}" for c in context.candidates}
+    named = {c.key: label_of(c) if c.place else f"{c.source}/{label_of(c)}" for c in context.candidates}
     alike = Counter(named.values())
     seen: Counter[str] = Counter()
     found: dict[Key, str] = {}

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from langchain_context_engine.config import EngineConfig
+from langchain_context_engine.config import EngineConfig, Parts
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Key, Passage, Ranked, Status
 from langchain_context_engine.ranking.answerability import is_doubt
-from langchain_context_engine.trace.assemble import Ordered, Parts, assemble, order, package_version
+from langchain_context_engine.trace.assemble import Ordered, assemble, order, package_version
 from langchain_context_engine.trace.context import Context, empty_context, reading
 from langchain_context_engine.trace.prompt import refit
 

@@ -1,9 +1,9 @@
 """What would it take: changes of one setting that let a dropped candidate in, each proved by a replay.
 
-A replay of many candidates takes a tenth of a second and more, so whole numbers are searched by halves.
 Whether a candidate gets in does not grow with the budget, `k` or a weight: with a little more of it another
-text may take the place. Where not every value in between was tried, a change does not call itself the
-smallest, and what time did not suffice for is named.
+text may take the place. So the least of whole numbers cannot be found by halves alone: after those a number
+of others are tried, and a change says how many, and whether that were all. The same number everywhere, so
+that who asks again hears the same; what time did not suffice for is named.
 """
 
 from __future__ import annotations
@@ -28,11 +28,9 @@ _UNREACHABLE = frozenset({Reason.INVALID, Reason.EMPTY, Reason.FILTERED, Reason.
 """Dropped before ranking: no setting of rank to render brings these back."""
 
 _WEIGHTS_TRIED = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
-_ROUGHLY = 20
-"""A budget is searched for longer where it is not yet known to a twentieth."""
-
-_NEAR = 100
-"""Values above the present one that are tried one by one, in a quarter of the time."""
+_TRIES = 60
+"""So many budgets, or values of `k`, are tried: about a second for the pool of a common question."""
+_SECONDS = 5.0
 
 _TENTHS = 1000
 _DIFFERS = 1e-9
@@ -54,6 +52,7 @@ class Change:
         leaves: The passages that leave in its place, in text order.
         enters: The other passages that come in with it, in text order.
         is_smallest: Every whole number in between was tried, and none lets the candidate in.
+        tried: How many numbers were tried; none of the smaller ones lets the candidate in.
         sentence: The same in words.
     """
 
@@ -65,7 +64,15 @@ class Change:
     leaves: tuple[Key, ...]
     enters: tuple[Key, ...]
     is_smallest: bool
+    tried: int
     sentence: str
+
+    @property
+    def least(self) -> str:
+        """In words whether a smaller number does; "" where it is no number that was searched for."""
+        if self.is_smallest:
+            return "no smaller one does"
+        return f"no smaller one of {self.tried} tried does" if self.tried else ""
 
 
 class Changes(list[Change]):
@@ -80,7 +87,9 @@ class _TimeIsUpError(Exception):
     """A setting cannot be tried any more."""
 
 
-def what_would_it_take(context: Context, key: Key, engine: Any = None, *, seconds: float = 5.0) -> Changes:
+def what_would_it_take(
+    context: Context, key: Key, engine: Any = None, *, tries: int = _TRIES, seconds: float = _SECONDS
+) -> Changes:
     """Return single changes that admit a dropped candidate, one for each setting that was found to.
 
     Nothing for a candidate that is in, and for one that was dropped before ranking: only another question or
@@ -90,13 +99,14 @@ def what_would_it_take(context: Context, key: Key, engine: Any = None, *, second
         context: A context, or a trace read back.
         key: The candidate.
         engine: Where parts that were given as functions come from.
+        tries: So many budgets, or values of `k`, are tried for the least one.
         seconds: After so long nothing further is tried; the result's `untried` names what was not.
 
     Raises:
         ConfigError: The context has no such candidate, or is damaged.
     """
     with reading(context):
-        search = _search(context, key, engine, seconds)
+        search = _search(context, key, engine, tries, seconds)
         if search is None:
             return Changes()
         ways = {"budget": search.budget}
@@ -117,36 +127,36 @@ def budget_that_admits(context: Context, key: Key) -> Change | None:
     """Return the change of the budget that admits a candidate; None where none is found or provable."""
     try:
         with reading(context):
-            search = _search(context, key, None, 2.0)
+            search = _search(context, key, None, _TRIES, _SECONDS)
             return None if search is None else next(search.budget(), None)
     except (ConfigError, _TimeIsUpError):  # a part was a function of the caller's: nothing can be proved
         return None
 
 
-def _search(context: Context, key: Key, engine: Any, seconds: float) -> _Search | None:
+def _search(context: Context, key: Key, engine: Any, tries: int, seconds: float) -> _Search | None:
     """Return what tries settings for a candidate; None where none can let it in."""
     decision = context.final_decisions().get(key)
     if decision is None:
         raise ConfigError(f"no candidate {key!r} in this context")
     if decision.verdict is Verdict.KEPT or decision.reason in _UNREACHABLE:
         return None
-    return _Search(context, key, engine, seconds)
+    return _Search(context, key, engine, tries, seconds)
 
 
 class _Search:
     """Tries settings for one candidate; each method yields the changes of one setting that let it in."""
 
-    def __init__(self, context: Context, key: Key, engine: Any, seconds: float) -> None:
+    def __init__(self, context: Context, key: Key, engine: Any, tries: int, seconds: float) -> None:
         self.context, self.key, self.engine = context, key, engine
         self.decision = context.final_decisions()[key]
         self.config = config_of(context, engine)
-        parts = self.config.parts()
         # Whether the question is held in doubt changes no passage, unless a doubtful answer is emptied.
-        below = parts.doubtful_below if parts.is_empty_when_doubtful else 0.0
-        self.parts = replace(parts, doubtful_below=below, unsure_below=0.0)
+        is_emptied = self.config.when_doubtful == "empty"
+        undoubted = {"doubtful_below": self.config.doubtful_below if is_emptied else 0.0, "unsure_below": 0.0}
+        self.parts = self.config.model_copy(update=undoubted).parts()
         # The order is the same for every budget and every k.
         self.ordered = None if context.parts else order(context.candidates, context.request, self.parts)
-        self.began, self.seconds = time.monotonic(), seconds
+        self.tries, self.began, self.seconds = tries, time.monotonic(), seconds
 
     def budget(self) -> Iterator[Change]:
         """Give what the candidate lacked at its turn, some times that, or what those ranked better lacked."""
@@ -226,12 +236,16 @@ class _Search:
         equal = dict.fromkeys(names, 1 / len(names))  # so that each has all its values
         context, parts = self.context, self.parts
         ranked = rank(
-            context.candidates, context.request, signals=parts.signals, weights=equal, fusion=parts.fusion
+            context.candidates,
+            context.request,
+            signals=parts.signals,
+            weights=equal,
+            fusion=self.config.fusion,
         ).items
         for signal in _signals_that_differ(ranked):
             weights = next(filter(self._admits_weights, self._better(now, signal, ranked)), None)
             if weights is not None and latest:
-                yield from self._change("weights", _LATEST, _told(weights), {"weights": weights})
+                yield from self._change("weights", _LATEST, _formatted(weights), {"weights": weights})
             elif weights is not None:
                 before, after = float(now.get(signal, 0.0)), weights[signal]
                 yield from self._change(f"weights.{signal}", before, after, {"weights": weights})
@@ -265,35 +279,38 @@ class _Search:
     def _least(self, field: str, now: int, *guesses: int) -> Iterator[Change]:
         """Yield the least number above the present one that is found to admit.
 
-        The first guess that admits is halved towards what does not; then smaller ones are tried, and those
-        nearest to the present one by one. Each has its part of the time.
+        The first guess that admits is halved towards what does not; then numbers are tried one by one in
+        turn from there down and from the present one up.
         """
+        tried: dict[int, bool] = {}
+
+        def admits(number: int) -> bool:
+            if number not in tried:
+                tried[number] = self._admits(**{field: number})
+            return tried[number]
+
         fails, found = now, 0
         for guess in sorted({guess for guess in guesses if guess > now}):
-            if self._admits(**{field: guess}):
+            if admits(guess):
                 found = guess
                 break
             fails = guess
         if not found:
             return
-        while found - fails > 1 and not self._is_over(0.4 if (found - fails) * _ROUGHLY < found else 0.8):
+        while found - fails > 1 and not self._is_over(0.5):
             middle = (fails + found) // 2
-            fails, found = (fails, middle) if self._admits(**{field: middle}) else (middle, found)
-        while lower := next((at for at in self._below(found, now) if self._admits(**{field: at})), 0):
-            found = lower
-        first = now + 1
-        while first < min(found, now + _NEAR) and not self._is_over(0.5):
-            if self._admits(**{field: first}):
-                found = first
-            first += 1
-        yield from self._change(field, now, found, {field: found}, is_smallest=first >= found)
-
-    def _below(self, found: int, now: int) -> Iterator[int]:
-        """Yield numbers below one that admits, ever farther from it, while there is time for them."""
-        step = 1
-        while found - step > now and not self._is_over(0.8):
-            yield found - step
-            step *= 2
+            fails, found = (fails, middle) if admits(middle) else (middle, found)
+        below, above = found - 1, now + 1
+        while above <= below and len(tried) < self.tries and not self._is_over(0.8):
+            if admits(above):
+                found = above
+                break
+            if admits(below):
+                found = below
+            below, above = below - 1, above + 1
+        is_smallest = all(number in tried for number in range(now + 1, found))
+        change = {field: found}
+        yield from self._change(field, now, found, change, is_smallest=is_smallest, tried=len(tried))
 
     def _admits(self, **fields: Any) -> bool:
         """Tell whether other fields of the request let the candidate in, in the order that is known."""
@@ -305,7 +322,14 @@ class _Search:
         return self._has(assemble(self.context.candidates, request, self.parts, ordered=self.ordered))
 
     def _change(
-        self, setting: str, before: Any, after: Any, settings: Mapping[str, Any], *, is_smallest: bool = False
+        self,
+        setting: str,
+        before: Any,
+        after: Any,
+        settings: Mapping[str, Any],
+        *,
+        is_smallest: bool = False,
+        tried: int = 0,
     ) -> Iterator[Change]:
         """Yield the change if a replay proves it."""
         if self._is_over():
@@ -315,7 +339,7 @@ class _Search:
             return
         was, now = ([passage.key for passage in each.passages] for each in (self.context, again))
         leaves = tuple(key for key in was if key not in now)
-        told = f"{setting} from {_told(before)} to {_told(after)}"
+        told = f"{setting} from {_formatted(before)} to {_formatted(after)}"
         if setting.startswith("weights."):
             # Weights replace the present ones: one alone would drop the others.
             told += f" ({' '.join(f'--weight {n}={w:g}' for n, w in settings['weights'].items())})"
@@ -331,6 +355,7 @@ class _Search:
             leaves=leaves,
             enters=tuple(key for key in now if key not in was and key != self.key),
             is_smallest=is_smallest,
+            tried=tried,
             sentence=told,
         )
 
@@ -355,7 +380,7 @@ def _signals_that_differ(ranked: Sequence[Ranked]) -> tuple[str, ...]:
     return tuple(found.values())
 
 
-def _told(value: Any) -> str:
+def _formatted(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {share:g}" for name, share in value.items())
     if value is None:

@@ -25,6 +25,8 @@ from tests.builders import a_free_port, wait_until_it_answers
 
 ROUNDS = 7
 SECONDS = 10.0
+WARMING = 8
+"""Clients that ask before it is measured."""
 QUESTION = "How are timeouts configured?"
 COMMAND = [sys.executable, "-m", "langchain_context_engine.cli"]
 
@@ -101,7 +103,7 @@ def main() -> None:
         one = 0.0
         for workers, clients in ((1, 1), (1, 64), (os.cpu_count() or 2, 64)):
             with serving(store, workers) as address:
-                rate(address, 1)  # so that one process at least is warm
+                rate(address, WARMING)  # so that each process is warm, not the one that one client asks
                 found = rate(address, clients)
             one = one or found
             say(

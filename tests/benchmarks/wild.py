@@ -25,7 +25,7 @@ from pathlib import Path
 import chromadb
 
 from langchain_context_engine import ChromaSource, ContextEngine, LocalEmbeddings
-from langchain_context_engine.text.worth import LEAST_WORDS, telling_words
+from langchain_context_engine.text.boilerplate import LEAST_WORDS, telling_words
 from tests.benchmarks.recall import say
 
 _LEAST_LINE = 3

@@ -171,9 +171,9 @@ def test_a_record_that_was_not_offered_is_told_with_its_rank_and_what_lets_it_in
     run("ask", "how are berths booked?", "--store", many)
     code, out, _ = run("explain", "--other", "is served at four", "--store", many)
     assert code == 0
-    assert "in the store and not offered: 'notes' offers" in out
-    assert "rank 301 of its source" in out
-    assert "would be in: limit 301, and budget from" in out
+    assert "not offered: notes offers its best " in out
+    assert ", and this is its 301st (301st by meaning, no word of the question in it)" in out
+    assert "would be in with a limit of 301 and budget from" in out
     both = fails(2, "explain", "1", "--other", "tea", "--store", many)
     assert "give a candidate of the answer, or --other" in both
     absent = fails(2, "explain", "--other", "coffee", "--store", many)

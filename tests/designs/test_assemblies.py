@@ -35,7 +35,7 @@ from langchain_context_engine.designs.workspace import _divided
 from langchain_context_engine.evaluation.tune import tune
 from langchain_context_engine.models.types import Reason, Verdict
 from langchain_context_engine.text.truncate import pieces
-from langchain_context_engine.trace.explain import final_decisions, rows
+from langchain_context_engine.trace.explain import rows
 from langchain_context_engine.trace.replay import ranking, replay_ranked
 from langchain_context_engine.trace.what_if import what_would_it_take
 from tests.builders import ListSource, WordEmbeddings, a_collection, count_words
@@ -237,7 +237,7 @@ def test_a_trace_of_a_design_replays_tunes_and_says_what_it_would_take(design):
     assert rows(trace, ranked)
     assert ranking(trace) == ranked
     assert str(diff(trace, replay(trace, budget=2 * trace.budget)))
-    lost = [key for key, d in final_decisions(trace).items() if d.verdict is Verdict.DROPPED]
+    lost = [key for key, d in trace.final_decisions().items() if d.verdict is Verdict.DROPPED]
     assert lost, trace.explain()
     changes = [change for key in lost for change in what_would_it_take(trace, key)]
     assert changes

@@ -19,7 +19,6 @@ from langchain_context_engine.designs import (
 )
 from langchain_context_engine.designs.workspace_blocks import Blocks, around_focus
 from langchain_context_engine.models.types import Reason
-from langchain_context_engine.trace.explain import final_decisions
 from tests.builders import a_collection, a_request, count_words
 from tests.designs.workspace_builders import (
     ANN,
@@ -159,7 +158,7 @@ def test_a_question_that_no_block_has_anything_of_finds_none_and_every_one_says_
     builder = a_builder(OTHERS, embeddings=LOCAL, space=space)
     payload = build([], question, builder=builder)
     assert (payload.serialized, payload.context.status) == ("", "empty")
-    fates = final_decisions(payload.context).values()
+    fates = payload.context.final_decisions().values()
     assert [d.reason for d in fates] == [Reason.BELOW_THRESHOLD] * len(OTHERS)
     assert all(d.details["score"] < d.details["threshold"] for d in fates)
     assert any("nothing that 'semantic' found is similar enough" in w for w in payload.context.warnings)
@@ -443,7 +442,7 @@ def test_the_chat_finds_the_overdue_tasks_by_search_alone():
     )  # fmt: skip
     assert {*ids(payload, "semantic")[:2]} == {"t1", "k1"}
     assert "n1" not in ids(payload, "semantic")
-    fate = final_decisions(payload.context)[payload.context.candidates[0].source, "x6"]
+    fate = payload.context.final_decisions()[payload.context.candidates[0].source, "x6"]
     assert (fate.reason, fate.details["source"]) == (Reason.BELOW_THRESHOLD, "semantic")
     assert fate.details["score"] < fate.details["threshold"]
 

@@ -44,15 +44,16 @@ def test_its_rank_is_told_in_each_leg_and_what_lets_it_in_holds(engine):
     assert found.rank > 20
     assert set(found.leg_ranks) <= {"dense", "lexical", "phrase"}
     assert found.leg_ranks["lexical"] > 1
-    assert f"'notes' offers 20; offered at limit {found.rank}, where docs/tea.md is dropped: " in found.reason
+    assert found.reason.startswith(f"not offered: notes offers its best 20, and this is its {found.rank}")
+    assert f"; with a limit of {found.rank} it is offered, and dropped: " in found.reason
     (offered,) = why(engine, "tea", limit=found.rank)
     assert offered.is_offered
 
 
 def test_a_limit_is_told_with_the_budget_that_lets_it_in_then(engine):
-    """ "would be in: limit 216, and more": offered then, and out for room."""
+    """ "would be in with a limit of 216 and more": offered then, and out for room."""
     (found,) = why(engine, "tea", limit=20)
-    told = re.match(rf"limit {found.rank}, and budget from 200 to ([\d,]+)", found.changes[0])
+    told = re.match(rf"a limit of {found.rank} and budget from 200 to ([\d,]+)", found.changes[0])
     budget = int(told[1].replace(",", ""))
     question, given = "how is berth 7 booked by the day?", {"scope": {"team": "red"}, "limit": found.rank}
     assert found.key not in {p.key for p in engine.build(question, **given).passages}
@@ -62,7 +63,7 @@ def test_a_limit_is_told_with_the_budget_that_lets_it_in_then(engine):
 def test_a_limit_that_is_told_to_let_it_in_does(engine):
     question, given = "is tea at a berth served at four?", {"scope": {"team": "red"}, "budget": 64_000}
     (found,) = why_not_offered(engine, question, "n39", limit=5, **given)
-    assert found.changes == (f"limit {found.rank}",)
+    assert found.changes == (f"a limit of {found.rank}",)
     context = engine.build(question, limit=found.rank, **given)
     assert found.key in {passage.key for passage in context.passages}
 
@@ -82,6 +83,22 @@ def test_what_was_offered_says_what_became_of_it(engine):
     (found,) = why(engine, "n7", limit=20)
     assert found.is_offered
     assert "is in, whole" in found.reason
+
+
+def test_of_many_that_are_called_so_the_nearest_comes_first_and_alone_is_told_what_lets_it_in(engine):
+    """A path of a dozen sections was asked of for minutes: each had its own questions and budgets tried."""
+    asked = []
+    source = engine.sources[0]
+    fetch = type(source).fetch
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(source), "fetch", lambda *a: asked.append(a) or fetch(*a))
+        found = why(engine, "is booked by the day", limit=20)
+    assert [item.is_offered for item in found] == sorted(item.is_offered for item in found)
+    missed = [item for item in found if not item.is_offered]
+    assert len(missed) > 3
+    assert [item.rank for item in missed] == sorted(item.rank for item in missed)
+    assert all(not item.changes for item in found[1:])
+    assert len(asked) == 3  # as it was asked, as deep as may be, and as deep as lets the first in
 
 
 @pytest.mark.parametrize(

@@ -271,6 +271,11 @@ def test_of_any_text_definitions_lie_within_it_and_part_its_lines(text, suffix):
         reached = each.end_line
 
 
+def test_what_stands_above_an_import_and_says_nothing_goes_with_it():
+    text = 'use std::io;\n#[cfg(test)]\n#[path = "try.rs"]\nmod tests;\n\npub fn pour(cup: u8) -> u8 {\n    cup + 1\n}\n'
+    assert [record.metadata["symbol"] for record in records("src/lib.rs", text)] == ["pour"]
+
+
 @pytest.mark.parametrize("sign", ["\U0009b8e8", "😀", "é", "\x80"])
 def test_no_sign_in_a_shell_script_ends_the_process(sign):
     """The scanner of Bash looked letters up beyond the end of its table."""

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from langchain_context_engine.ingest.git_history import Change, commit_records, parse_commit, without_trailers
 from langchain_context_engine.ingest.split import Splitter
-from langchain_context_engine.text.worth import is_appendix
+from langchain_context_engine.text.boilerplate import is_appendix
 
 
 def commit(message=b"", *headers, author=b"author A. Writer <a@x> 1767607200 +0100"):

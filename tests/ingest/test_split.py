@@ -33,13 +33,26 @@ def test_sizes_without_progress_are_refused_at_construction(sizes):
 
 
 @pytest.mark.parametrize(
-    "make", [repeated("x"), repeated(" "), lambda size: "\n" * size + "x", repeated("a ")]
+    "make",
+    [
+        repeated("x"),
+        repeated(" "),
+        lambda size: "\n" * size + "x",
+        repeated("a "),
+        repeated("/*\n"),
+        repeated("```\n"),
+    ],
 )
 def test_splitting_finishes_on_text_without_a_place_to_break(make):
     """B16."""
 
     def split(text: str) -> None:
-        spans = Splitter(chunk_size=100)(text)
+        splitter = Splitter(chunk_size=100)
+        spans = [
+            *splitter(text),
+            *splitter(text, is_code=True),
+            *(span for span, _ in splitter.with_headers(text)),
+        ]
         assert all(0 < end - start <= 100 for start, end in spans)
 
     assert_linear(split, make, 1_000_000)
@@ -71,7 +84,9 @@ def test_passages_of_a_document_are_exact_pieces_that_cover_it_under_unique_stab
     covered = set()
     for record in records:
         start, end = record.metadata["start"], record.metadata["end"]
-        assert text[start:end] == record.text
+        opener = record.text.removesuffix(text[start:end])
+        assert f"{opener}{text[start:end]}" == record.text
+        assert not opener or opener.startswith(("```", "~~~"))
         assert record.metadata["start_line"] == 1 + text.count("\n", 0, start)
         covered.update(range(start, end))
     assert all(i in covered for i, c in enumerate(text) if not c.isspace())
@@ -142,6 +157,48 @@ def test_each_passage_with_rows_shows_their_header(path, text, header):
         assert len(record.text) <= 500
     told = "\n".join(record.text for record in found)
     assert all(told.count(f"purpose {i} of") == 1 for i in ROWS)
+
+
+CODE = "\n\n".join(f"def pour_{i}(cup):\n    fill(cup, {i})" for i in range(40))
+
+
+@pytest.mark.parametrize("fence", ["```", "~~~~"])
+def test_each_piece_of_a_fenced_block_is_below_the_line_that_opens_it(fence):
+    found = records(
+        "a.md", f"# Tea\n\nPour it.\n\n{fence}python\n{CODE}\n{fence}\n\nDrink it.", chunk_size=400
+    )
+    assert len(found) > 3
+    for record in found[1:]:
+        assert record.text.startswith(f"{fence}python\n")
+        assert "\n    fill" in record.text
+        assert len(record.text) <= 400
+    told = "\n".join(record.text for record in found)
+    assert all(told.count(f"pour_{i}(") == 1 for i in range(40))
+    assert found[-1].text.endswith(f"{fence}\n\nDrink it.")
+
+
+def test_a_piece_of_a_fenced_block_keeps_the_indentation_of_its_first_line():
+    body = "\n\n".join(f"    fill(cup, {i})" for i in range(60))
+    found = records("a.md", f"```python\ndef pour(cup):\n{body}\n```\n", chunk_size=300)
+    assert all(record.text.startswith("```python\n    fill(") for record in found[1:])
+
+
+def test_a_fenced_block_that_begins_in_the_second_half_of_a_piece_begins_the_next():
+    prose, block = "Pour it slowly. " * 15, f"```python\n{CODE[:200]}\n```"
+    found = records("a.md", f"{prose}\n\n{block}\n\nDrink it.", chunk_size=400)
+    assert [record.text for record in found] == [prose.rstrip(), f"{block}\n\nDrink it."]
+
+
+def test_code_is_not_cut_within_a_block_comment_nor_between_it_and_what_it_is_about():
+    example = "const tea = await pour({\n\tcup: 'blue',\n});\n\nawait tea.drunk();"
+    fields = [
+        f"\t/**\n\tField {i}.\n\n\t@example\n\t{example}\n\t*/\n\tfield{i}?: string;\n" for i in range(12)
+    ]
+    text = "type Tea = {\n" + "\n".join(fields) + "};\n"
+    pieces = [text[a:b] for a, b in Splitter(chunk_size=500)(text, is_code=True)]
+    assert len(pieces) > 2
+    assert all(piece.startswith("\t/**") for piece in pieces[1:])
+    assert all(piece.count("/**") == piece.count("*/") == piece.count("?: string") for piece in pieces)
 
 
 def test_a_header_that_would_take_most_of_a_passage_is_not_shown_again():

@@ -125,15 +125,15 @@ def test_a_budget_that_admits_a_candidate_is_said_with_who_enters_and_leaves_the
     # Who leaves was named by the sentence and after it.
     assert all(told.count(names[key]) <= 1 for key in moved.left)
     is_smallest = all(("memories", name) not in keys_of(replay(context, budget=b)) for b in range(61, budget))
-    assert "(the smallest that does)" not in told or is_smallest
+    assert "(no smaller one does)" not in told or is_smallest
 
 
 def test_what_time_did_not_suffice_for_is_named_and_searched_on(monkeypatch):
     """It was said that no change was found, though the budget was never tried to the end."""
     given = []
 
-    def without_time(context, key, *, seconds):
-        given.append(seconds)
+    def without_time(context, key, *, tries, seconds):
+        given.append((tries, seconds))
         return Changes((), ("budget", "weights"))
 
     monkeypatch.setattr("inspector.views.explain.what_would_it_take", without_time)
@@ -142,7 +142,7 @@ def test_what_time_did_not_suffice_for_is_named_and_searched_on(monkeypatch):
     assert "Not tried to the end: budget, weights." in said(at)
     assert "No single change" not in said(at)
     at.button(key="search-on").click().run()
-    assert given == [3, 12]
+    assert given == [(60, 3), (240, 12)]
 
 
 def keys_of(context):
@@ -251,7 +251,7 @@ def test_a_row_of_the_budget_and_a_citation_of_the_text_lead_to_their_candidate(
     at.button(key="find-budgets").click().run()
     found = next(row["cells"] for row in grids(at)["room"]["rows"] if row.get("id") == out)
     assert found["left"]
-    budget = int(found["from"].split(" ")[0].replace(",", ""))
+    budget = int(found["from"].removeprefix("≤ ").split(" ")[0].replace(",", ""))
     assert out in map(option_of, keys_of(replay(WEIGHTED, budget=budget)))
 
 

@@ -65,7 +65,7 @@ WRITE_MANY = """
 import sys
 from langchain_context_engine.journal import Journal
 from langchain_context_engine.trace.context import Context
-from langchain_context_engine.models.types import ContextRequest
+from langchain_context_engine.models.request import ContextRequest
 with Journal(sys.argv[1]) as journal:
     for number in range(40):
         journal.record(Context(request=ContextRequest(query=f"{sys.argv[2]} {number}")))

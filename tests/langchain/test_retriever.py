@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from langchain_context_engine import ChromaSource, ContextEngine, ContextRetriever
 from langchain_context_engine.errors import ScopeError
 from langchain_context_engine.langchain.calls import narrowed
-from langchain_context_engine.models.types import ContextRequest
+from langchain_context_engine.models.request import ContextRequest
 from tests.builders import WordEmbeddings, a_collection
 from tests.retriever_builders import TEXTS, a_retriever, a_source
 

@@ -19,7 +19,7 @@ from langgraph.graph import START, StateGraph
 
 from langchain_context_engine import ChromaSource, Context, ContextEngine
 from langchain_context_engine.errors import ConfigError, ScopeError
-from langchain_context_engine.models.types import ContextRequest
+from langchain_context_engine.models.request import ContextRequest
 from tests.builders import ListSource, WordEmbeddings, a_candidate, a_collection
 from tests.runnable_builders import Recorder, a_runnable, a_source, same
 

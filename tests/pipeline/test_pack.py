@@ -78,6 +78,14 @@ def test_a_table_is_cut_between_rows():
         assert rows[:2] == ["| name | price |", "|---|---|"]
 
 
+@pytest.mark.parametrize("place", [{}, {"place": "invoices.md"}])
+def test_a_record_of_few_words_over_and_over_is_cut_like_any_other(place):
+    """Promise 11: of one with a place nothing was taken, since no part of it had four words."""
+    text = "Invoices: " + "the invoice is paid. " * 200
+    context = engine_of([a_candidate(text=text, metadata=place)], tokenizer="auto").build("paid?", budget=100)
+    assert context.tokens > 90
+
+
 def test_a_pinned_item_is_packed_before_better_ones_and_cut_rather_than_left_out():
     found = [
         a_candidate(id="best", text=text_of(50, "b"), relevance=1.0),

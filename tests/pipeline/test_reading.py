@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from langchain_context_engine import ContextEngine
 from langchain_context_engine.models.types import Reason, Verdict
+from langchain_context_engine.text.boilerplate import LEAST_WORDS, only_opens, telling_words
 from langchain_context_engine.text.sentences import unit_spans
-from langchain_context_engine.text.worth import LEAST_WORDS, only_opens, telling_words
 from tests.builders import ListSource, a_candidate
 from tests.pack_builders import engine_of, reasons
 

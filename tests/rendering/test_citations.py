@@ -63,6 +63,9 @@ def a_context(*passages: Passage) -> Context:
         ("see [1/2]", "[1]"),
         ("see [1-999999999]", "[1]"),
         ("see [page 1]", "[1]"),
+        ("see [1.]", "[2]"),
+        ("&cmdline[1..]", "[1]"),
+        ("&cmdline[..1]", "[1]"),
     ],
 )
 def test_a_number_that_a_text_uses_is_no_marker(text, first):

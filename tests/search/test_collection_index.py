@@ -520,3 +520,18 @@ def test_beside_a_writer_whose_lock_nobody_gets_in_time_the_answer_is_of_words_a
         assert context.status == "partial"
         assert "this answer is of words only" in context.warnings[0]
         assert id_ in {candidate.id for candidate in context.candidates}
+
+
+@pytest.mark.parametrize(("timeout_seconds", "status"), [(1, "partial"), (20, "ok")])
+def test_beside_a_writer_vectors_are_waited_for_as_long_as_the_question_has_time(
+    tmp_path, timeout_seconds, status
+):
+    collection = Locked(a_store(tmp_path, 1200))
+    engine = ContextEngine([ChromaSource(collection)], timeout_seconds=timeout_seconds)
+    engine.sources[0].prepare()
+    engine.build("w7x", vector=VECTOR)
+    collection.is_locked = True
+    collection.add(ids=["late"], documents=["a zebra that came late"], embeddings=[VECTOR])
+    context = engine.build("zebra that came late", vector=VECTOR)
+    assert context.status == status
+    assert "late" in {candidate.id for candidate in context.candidates}

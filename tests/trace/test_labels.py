@@ -54,6 +54,19 @@ def test_a_candidate_is_meant_by_every_name_that_was_printed(named):
 
 
 @pytest.mark.parametrize(
+    "long", [{"id": "i" * 3000}, {"metadata": {"title": "t" * 3000}}, {"metadata": {"place": "p" * 3000}}]
+)
+def test_a_name_longer_than_two_lines_is_cut_and_still_means_its_candidate(long):
+    found = [
+        a_candidate(**{"id": "1", "text": "Tea is at four.", **long}),
+        a_candidate(id="2", text="Cake is at five."),
+    ]
+    context = ContextEngine(sources=[ListSource(found)]).build("when is tea?")
+    assert len(context.explain()) < 800
+    assert meant(labels(context)[found[0].key], context) == [found[0].key]
+
+
+@pytest.mark.parametrize(
     "named", ["", "  ", "``", "[9]", "httpx/_client.py:1", "_client.py:900-901", "[", "()", "x" * 20_000]
 )
 def test_a_stranger_is_nobody(named):

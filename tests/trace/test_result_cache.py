@@ -5,7 +5,7 @@ from __future__ import annotations
 from langchain_core.documents import Document
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.models.types import ContextRequest
+from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.result_cache import ResultCache, request_key
 from tests.builders import ListSource, a_candidate

@@ -10,7 +10,7 @@ from langchain_context_engine import Budget, ContextEngine, replay
 from langchain_context_engine.models.types import Verdict
 from langchain_context_engine.pipeline.selection import Diversity
 from langchain_context_engine.trace.replay import diff
-from langchain_context_engine.trace.what_if import what_would_it_take
+from langchain_context_engine.trace.what_if import budget_that_admits, what_would_it_take
 from tests.builders import ListSource, a_candidate
 
 pytestmark = pytest.mark.unmeasured
@@ -119,6 +119,16 @@ def test_a_change_that_calls_itself_the_smallest_is_the_smallest(told, contexts)
         for smaller in range(change.before + 1, change.after):
             again = replay(context, **{change.setting: smaller})
             assert key not in {passage.key for passage in again.passages}, change.sentence
+
+
+def test_who_asks_for_the_budget_alone_hears_the_same(told):
+    """The list of what lacked room said 2,378 of one whose own account said 2,372."""
+    budgets = [(context, key, change) for context, key, change in told if change.setting == "budget"]
+    assert budgets
+    for context, key, change in budgets:
+        alone = budget_that_admits(context, key)
+        assert (alone.after, alone.least) == (change.after, change.least)
+        assert change.is_smallest or f"of {change.tried} tried" in change.least
 
 
 def test_a_weight_is_told_with_all_that_replace_the_present_ones(told):

@@ -9,7 +9,6 @@ here, when an engine is built, never while it answers.
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -36,6 +35,7 @@ Count = Callable[[str], int]
 FALLBACK_ENCODING = "cl100k_base"
 """What `"auto"` means, and what counts for a model that nobody knows."""
 
+_EXACTLY = "To count exactly, pass a model's full name, a function or a chat model."
 _BROUGHT = ("function:", "model:", "tokenizer:")
 
 _counters: dict[str, TokenCounter] = {}
@@ -65,6 +65,9 @@ class TokenCounter:
     backend: Backend = field(repr=False)
     given: Any = field(repr=False, compare=False)
     warning: str = field(default="", repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        return hash(self.name)  # asked for with each count that is kept
 
     def __call__(self, text: str) -> int:
         """Return how many tokens a text has, 0 for ""."""
@@ -152,7 +155,7 @@ def _named(name: str) -> tuple[TokenCounter, str]:
     unknown = ""
     if encoding is None:
         encoding = FALLBACK_ENCODING
-        unknown = f"no encoding is known for {name!r}; counting with {encoding}.{_nearest(name)}"
+        unknown = f"no encoding is known for {name!r}; counting with {encoding}. " + _EXACTLY
     counter = _counters.get(encoding)
     if counter is None:
         backend = load_encoding(encoding)
@@ -160,15 +163,6 @@ def _named(name: str) -> tuple[TokenCounter, str]:
             return _stand_in(encoding, unknown)
         counter = _shared(encoding, backend)
     return counter, unknown
-
-
-def _nearest(name: str) -> str:
-    import tiktoken
-    from tiktoken.model import MODEL_TO_ENCODING
-
-    known = [*tiktoken.list_encoding_names(), *MODEL_TO_ENCODING, "auto", "estimate"]
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
-    return f" Did you mean {near[0]!r}?" if near else " To count exactly, pass a function or a chat model."
 
 
 def _stand_in(encoding: str, unknown: str) -> tuple[TokenCounter, str]:

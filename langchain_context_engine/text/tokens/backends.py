@@ -21,7 +21,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -75,14 +75,12 @@ def _windows(text: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Tiktoken:
-    """Exact. Wraps `tiktoken.Encoding`; counts of texts up to 8192 characters are kept (at most 4096)."""
+    """Exact. Wraps `tiktoken.Encoding`."""
 
     encoding: Any
 
     def count(self, text: str) -> int:
         """Return how many tokens a text has."""
-        if len(text) <= _WINDOW:
-            return _kept_count(self.encoding, text)
         return sum(len(self.encoding.encode_ordinary(window)) for window in _windows(text))
 
     def encode(self, text: str) -> list[int]:
@@ -92,12 +90,6 @@ class Tiktoken:
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of some tokens."""
         return str(self.encoding.decode(list(ids)))
-
-
-@lru_cache(maxsize=4096)
-def _kept_count(encoding: Any, text: str) -> int:
-    """Count once what is counted often: sentences and frames, at 70 µs each without this."""
-    return len(encoding.encode_ordinary(text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -13,33 +14,16 @@ R = TypeVar("R")
 _LOCK = ForkSafeLock()
 """Of all memos: it is held for as long as a result is put in."""
 
-_BYTES_A_RESULT = 200
-_BYTES_A_CHARACTER = 4  # the text itself, and about twice as much that is worked out of it
-
 
 class Memo(Generic[P, R]):
-    """A function whose results are kept by its positional arguments.
-
-    What was kept first goes first: a look-up that also noted when it was would cost several times as much.
-    A text that takes more than an eighth of the bound is not kept. Threads may work out the same at once.
-
-    Args:
-        work_out: The function; its arguments are hashable.
-        most_bytes: About what the texts among the arguments, and the results, may take together.
-        a_result: Bytes that a result takes, however short its text.
-        a_character: Bytes that a character of the texts takes, with all that is worked out of it, even later.
-    """
+    """A function whose results are kept by its positional arguments, see `memoize`."""
 
     def __init__(self, work_out: Callable[P, R], most_bytes: int, a_result: int, a_character: int) -> None:
-        self.most_bytes = most_bytes
+        functools.update_wrapper(self, work_out)
         self.bytes = 0
-        self.misses = 0
-        self._a_result, self._a_character = a_result, a_character
+        self._most_bytes, self._a_result, self._a_character = most_bytes, a_result, a_character
         self._work_out = work_out
         self._kept: dict[Any, R] = {}
-        self.__doc__ = work_out.__doc__
-        self.__name__ = getattr(work_out, "__name__", "")
-        self.__module__ = work_out.__module__
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Return what the function returns."""
@@ -48,13 +32,12 @@ class Memo(Generic[P, R]):
         except KeyError:
             pass
         found, cost = self._work_out(*args, **kwargs), self._cost(args)
-        self.misses += 1
-        if cost <= self.most_bytes // 8:
+        if cost <= self._most_bytes // 8:
             with _LOCK:
                 if args not in self._kept:
                     self._kept[args] = found
                     self.bytes += cost
-                while self.bytes > self.most_bytes:
+                while self.bytes > self._most_bytes:
                     first = next(iter(self._kept))
                     del self._kept[first]
                     self.bytes -= self._cost(first)
@@ -71,16 +54,25 @@ class Memo(Generic[P, R]):
         return self._a_result + self._a_character * characters
 
 
-def remember(
-    most_bytes: int, *, a_result: int = _BYTES_A_RESULT, a_character: int = _BYTES_A_CHARACTER
+def memoize(
+    most_bytes: int, *, a_result: int = 200, a_character: int = 4
 ) -> Callable[[Callable[P, R]], Memo[P, R]]:
-    """Return a decorator that keeps a function's results, see `Memo`.
+    """Return a decorator that keeps a function's results by its positional arguments, which are hashable.
+
+    What was kept first goes first: a look-up that also noted when it was would cost several times as much.
+    A text that takes more than an eighth of the bound is not kept. Threads may work out the same at once.
+
+    Args:
+        most_bytes: About what the texts among the arguments, and the results, may take together.
+        a_result: Bytes that a result takes, however short its text.
+        a_character: Bytes that a character of the texts takes, with all that is worked out of it, even later:
+            by default the text itself, and about twice as much.
 
     Example:
-        >>> @remember(10_000)
+        >>> @memoize(10_000)
         ... def length(text: str) -> int:
         ...     return len(text)
-        >>> length("two"), length("two"), length.misses
+        >>> length("two"), length("two"), len(length)
         (3, 3, 1)
     """
     return lambda work_out: Memo(work_out, most_bytes, a_result, a_character)

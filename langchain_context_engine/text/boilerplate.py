@@ -1,4 +1,4 @@
-"""What a piece of text says by itself, and to what else it belongs.
+"""Boilerplate: what of a text tells nothing by itself, and to what else it belongs.
 
 A heading, a label, an introduction that ends in a colon say what follows; a bare reference, a closing mark
 say nothing without what they follow; a badge or a commit's trailer says nothing about its matter at all.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from langchain_context_engine.text.memo import remember
+from langchain_context_engine.text.memoize import memoize
 from langchain_context_engine.text.words import STOP_WORDS, words
 
 _DIRECTIVE = re.compile(
@@ -142,7 +142,7 @@ _LONGEST_MARK = 400
 _LONGEST_END = 8
 
 
-@remember(2**23)
+@memoize(2**23)
 def telling_words(text: str, is_read: bool) -> int:
     """Return how many different words of a text tell something: no stop words, numbers, links or trailers.
 
@@ -182,7 +182,7 @@ def has_word(text: str) -> bool:
     return any(character.isalnum() for character in text)
 
 
-@remember(2**23)
+@memoize(2**23)
 def is_ornament(text: str, is_read: bool) -> bool:
     """Return whether a piece holds nothing but trailers, badges, labels and marks.
 
