@@ -98,10 +98,11 @@ def traces_of(queries: Sequence[str]) -> dict[str, Opened]:
         judged = journal.sets().get(JUDGED, {}) if journal is not None else {}
         for query in queries:
             latest = [trace.id for trace in journal.traces(1, query=query)] if journal is not None else []
-            for name in (*latest, *([judged[query]] if query in judged else [])):
+            for name in (*([judged[query]] if query in judged else []), *latest):
                 # One that cannot be read costs its own question.
                 with suppress(ConfigError):
-                    found[query] = Opened(name, state.open_named(name))
+                    if query not in found:
+                        found[query] = Opened(name, state.open_named(name))
     for name in state.known_names():
         with suppress(ConfigError):
             opened = Opened(name, state.open_named(name))

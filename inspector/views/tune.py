@@ -286,6 +286,7 @@ def figures(before: tuple[Context, list[Row]], after: tuple[Context, list[Row]],
     told = [
         f"{context.tokens:,} of {context.budget:,} tokens {changed(difference.tokens)}",
         f"{len(context.passages)} passages {changed(len(context.passages) - len(old.passages))}",
+        f"{len(difference.entered)} entered, {len(difference.left)} left",
         f"{wording.share(difference.overlap)} of the passages in both",
         f"unchanged up to {wording.share(difference.kept_prefix)} of the text",
     ]

@@ -202,6 +202,11 @@ def are_shared(seen, percent):
     assert percent == told_as(len(first & second) / len(first | second) if first | second else 1)
 
 
+def have_moved(seen, entered, left):
+    first, second = set(keys(seen.before)), set(keys(seen.context))
+    assert (number(entered), number(left)) == (len(second - first), len(first - second))
+
+
 def is_begun_alike(seen, percent):
     before, after = seen.before.text, seen.context.text
     alike = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))
@@ -316,6 +321,7 @@ SENTENCES = {
     rf"{N} of {N} tokens\.(?: A number leads to its candidate\.)?": is_budget_used,
     rf"{N} of {N} tokens ?(\(([+−][\d,]+)\))?": is_tuned,
     rf"{N} passages ?(\(([+−]\d+)\))?": are_passages,
+    r"(\d+) entered, (\d+) left": have_moved,
     r"(\d+) % of the passages in both": are_shared,
     r"unchanged up to (\d+) % of the text": is_begun_alike,
     r"(?:From A to B: )?Nothing changed in the text\.": is_nothing_changed,
