@@ -427,7 +427,7 @@ def test_m98_one_press_asks_once_and_a_run_ends(tmp_path):
     assert "The store holds nothing of that id" in said(at)
     at.text_input(key="find").set_value(texts[1]).run()
     next(b for b in at.button if b.key == "ask-store").click().run()
-    next(b for b in at.button if b.label == "Ask again with limit 2").click().run()
+    next(b for b in at.button if b.label == "Ask again with a limit of 2").click().run()
     assert not at.exception
     assert (at.session_state["asked"], at.session_state["trace"]) == (1, "asked-1")
     at.run()
@@ -442,7 +442,7 @@ def test_m98_one_press_asks_once_and_a_run_ends(tmp_path):
     next(b for b in at.button if b.key == "ask-store").click().run()
     (told,) = [html for html in htmls(at) if "ce-why" in html]
     assert "Invoices" in told.partition("ce-text")[2]
-    asked = next(b for b in at.button if b.label.startswith("and budget "))
+    asked = next(b for b in at.button if b.label.startswith("and a budget of "))
     asked.click().run()
     assert at.session_state["opened"]["asked-2"].budget == int(
         asked.label.rpartition(" ")[2].replace(",", "")
