@@ -76,7 +76,7 @@ def test_long_texts_and_long_words_take_linear_time():
     """A3, B16: a blob of a million characters neither hangs nor fills the cache."""
     for shape in ("x", "漢", "a_", "1.", "e\u0301", "'"):
         for read in (terms, words):
-            assert_linear(read, repeated(shape), 500_000)
+            assert_linear(read, repeated(shape), 100_000)
     assert all(len(word) <= 100 for word in words("x" * 10**6))
 
 
