@@ -113,6 +113,18 @@ class SlowSource(ListSource):
         return super().fetch(request)
 
 
+class HangingSource(ListSource):
+    """A source that answers when it is let go."""
+
+    def __init__(self, name: str = "hanging") -> None:
+        super().__init__((), name)
+        self.is_over = threading.Event()
+
+    def fetch(self, request: ContextRequest) -> Sequence[Candidate]:
+        self.is_over.wait(60)
+        return super().fetch(request)
+
+
 class MeetingSource(ListSource):
     """A source that answers when so many ask it at once; where they never meet, it fails."""
 
