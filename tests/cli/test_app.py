@@ -9,6 +9,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import time
 import tomllib
 
 import chromadb.errors
@@ -151,7 +152,7 @@ def test_whoever_interrupts_is_told_what_stands_and_the_store_says_that_it_is_un
         env=environment(), stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     while not Store(store).unfinished and index.poll() is None:
-        pass
+        time.sleep(0.01)
     index.send_signal(signal.SIGINT)
     _, err = index.communicate(timeout=60)
     assert index.returncode in {130, -signal.SIGINT}, err  # either is 130 to a shell

@@ -54,9 +54,11 @@ def test_the_result_does_not_depend_on_the_hash_seed():
     code = (
         "import random\n"
         "from langchain_context_engine.ranking.identity import DEFAULT_RULES\n"
+        "from langchain_context_engine.text.words import terms\n"
         "from tests.dedupe_builders import *\n"
         "rng = random.Random(3)\n"
         "texts = [' '.join(rng.choices('tea milk rust ant bee sky sea sun oak elm'.split(), k=8)) for _ in range(300)]\n"
+        "print(terms('The getHTTPResponse 認証 of café'))\n"
         "print([(i.candidate.id, i.also_in) for i in dedupe(ranked(*texts), rules=DEFAULT_RULES)[0]])"
     )
     outputs = {
