@@ -190,7 +190,7 @@ def test_a_program_that_only_opens_a_store_does_not_read_it_again(tmp_path):
 def test_a_question_during_a_reading_says_so_with_figures_and_without_them_in_a_scope(tmp_path):
     """S2."""
     collection = a_store(tmp_path, 1100)
-    engine = ContextEngine(sources=[ChromaSource(collection)], timeout_seconds=60)
+    engine = ContextEngine(sources=[ChromaSource(collection)], timeout_seconds=8)
     source = engine.sources[0]
     folder = folder_of(source._handle)
     folder.mkdir(parents=True)
