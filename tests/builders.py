@@ -114,6 +114,18 @@ class SlowSource(ListSource):
         return super().fetch(request)
 
 
+class HangingSource(ListSource):
+    """A source that answers when it is let go."""
+
+    def __init__(self, name: str = "hanging") -> None:
+        super().__init__((), name)
+        self.is_over = threading.Event()
+
+    def fetch(self, request: ContextRequest) -> Sequence[Candidate]:
+        self.is_over.wait(60)
+        return super().fetch(request)
+
+
 class MeetingSource(ListSource):
     """A source that answers when so many ask it at once; where they never meet, it fails."""
 
@@ -157,9 +169,10 @@ def a_free_port() -> int:
 def wait_until_it_answers(port: int, process: subprocess.Popen) -> None:
     """Wait until a server of ours answers on a port of this machine, or its process has ended."""
     until = time.monotonic() + 90
-    while time.monotonic() < until and process.poll() is None:
-        try:
-            if httpx.get(f"http://127.0.0.1:{port}/health", timeout=60).status_code == httpx.codes.OK:
-                return
-        except httpx.TransportError:
-            time.sleep(0.1)
+    with httpx.Client(timeout=60) as client:  # one: each reads this machine's certificates
+        while time.monotonic() < until and process.poll() is None:
+            try:
+                if client.get(f"http://127.0.0.1:{port}/health").status_code == httpx.codes.OK:
+                    return
+            except httpx.TransportError:
+                time.sleep(0.1)

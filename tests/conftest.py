@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.keeping import let_stores_go
-from tests.measuring import is_measured, unmeasured
+from tests.measuring import import_libraries, is_measured, unmeasured
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -74,6 +74,12 @@ def pytest_xdist_make_scheduler(config, log):
     from xdist.scheduler import WorkStealingScheduling
 
     return WorkStealingScheduling(config, log) if config.getvalue("dist") == "load" else None
+
+
+def pytest_sessionstart(session):
+    """Import what is large where tests are run; a process that only gives them to others needs none of it."""
+    if hasattr(session.config, "workerinput") or not session.config.getoption("numprocesses", None):
+        import_libraries()
 
 
 def pytest_collection_modifyitems(items):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
 from tests.measuring import unmeasured
 
-__all__ = ["assert_linear", "least_seconds", "repeated"]
+__all__ = ["assert_linear", "repeated"]
 
 Input = TypeVar("Input")
 
@@ -38,21 +37,6 @@ def assert_linear(call: Callable[[Input], object], make: Callable[[int], Input],
             return
     message = f"{_TIMES} times the input took {ratios} times as long"
     raise AssertionError(message)
-
-
-def least_seconds(call: Callable[[], object], enough: float) -> float:
-    """Return the shortest wall time of up to five calls, since other work on the machine only ever adds.
-
-    The first that takes no more than `enough` ends it.
-    """
-    least = math.inf
-    for _ in range(5):
-        start = time.perf_counter()
-        call()
-        least = min(least, time.perf_counter() - start)
-        if least <= enough:
-            break
-    return least
 
 
 def _seconds(call: Callable[[Input], object], given: Input) -> float:

@@ -11,6 +11,18 @@ from langchain_context_engine.models.types import Reason, Verdict
 from langchain_context_engine.text.truncate import pieces
 
 
+def hold(context, engine, keys, budget):
+    """Promises 1, 2, 5, 6, 7 and 9."""
+    one_final_decision(context, keys)
+    duplicates_name_who_keeps_them(context)
+    kept_is_what_stands_there(context)
+    within_budget(context, engine, budget)
+    exact_pieces(context)
+    markers_are_unique(context)
+    contributions_add_up(passage.ranked for passage in context.passages)
+    replays_to_the_same_bytes(context, engine)
+
+
 def one_final_decision(context, keys):
     """Promise 1."""
     final = [d.key for d in context.decisions if d.verdict is not Verdict.CHANGED]
@@ -65,6 +77,11 @@ def scores_sort_and_add_up(ranked):
     """Promise 7."""
     scores = [item.score for item in ranked]
     assert scores == sorted(scores, reverse=True)
+    contributions_add_up(ranked)
+
+
+def contributions_add_up(ranked):
+    """Promise 7."""
     for item in ranked:
         assert item.score == pytest.approx(sum(item.contributions.values()), abs=1e-9)
         assert 0 <= item.score <= 1 + 1e-9

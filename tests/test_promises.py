@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import random
+import time
+from dataclasses import replace
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine import ContextEngine
 from tests import promises
-from tests.builders import ListSource
+from tests.builders import ListSource, a_candidate, count_words
 from tests.strategies import BUDGETS, QUERIES, candidates, settings_of_engines
-
-generated = settings(deadline=None, max_examples=40)
 
 
 def build(found, config, query, budget, **fields):
@@ -24,39 +23,16 @@ def build(found, config, query, budget, **fields):
 cases = given(found=candidates(), config=settings_of_engines(), query=QUERIES, budget=BUDGETS)
 
 
-RULES = {
-    "1: every candidate has exactly one final decision": lambda context, engine, found, budget: (
-        promises.one_final_decision(context, {candidate.key for candidate in found})
-    ),
-    "1: a duplicate names a kept passage that lists it": lambda context, *_: (
-        promises.duplicates_name_who_keeps_them(context)
-    ),
-    "1: kept decisions and passages are the same candidates": lambda context, *_: (
-        promises.kept_is_what_stands_there(context)
-    ),
-    "2: the text never exceeds the budget and its count is told": lambda context, engine, found, budget: (
-        promises.within_budget(context, engine, budget)
-    ),
-    "5: a passage is made of exact pieces of its original in order": lambda context, *_: (
-        promises.exact_pieces(context)
-    ),
-    "6: markers are unique and stand in no passage": lambda context, *_: promises.markers_are_unique(context),
-    "9: replay with unchanged settings gives the same bytes": lambda context, engine, *_: (
-        promises.replays_to_the_same_bytes(context, engine)
-    ),
-}
-
-
-@pytest.mark.parametrize("rule", RULES)
 @cases
-@generated
-def test_a_promise_holds_of_any_answer(rule, found, config, query, budget):
+@settings(deadline=None, max_examples=100)
+def test_the_promises_hold_of_any_answer(found, config, query, budget):
+    """Promises 1, 2, 5, 6, 7 and 9."""
     engine, context = build(found, config, query, budget)
-    RULES[rule](context, engine, found, budget)
+    promises.hold(context, engine, {candidate.key for candidate in found}, budget)
 
 
 @cases
-@generated
+@settings(deadline=None, max_examples=40)
 def test_the_published_score_is_the_sort_key_and_contributions_add_up_to_it(found, config, query, budget):
     """Promise 7, E45."""
     engine, _ = build(found, config, query, budget)
@@ -73,8 +49,6 @@ def test_the_order_in_which_sources_answer_never_changes_the_text(found, config,
 
     class Late(ListSource):
         def fetch(self, request):
-            import time
-
             time.sleep(delays[self.name])
             return super().fetch(request)
 
@@ -87,7 +61,7 @@ def test_the_order_in_which_sources_answer_never_changes_the_text(found, config,
     assert len(texts) == 1
 
 
-@given(found=candidates(), config=settings_of_engines(), query=QUERIES, budget=BUDGETS)
+@cases
 @settings(deadline=None, max_examples=20)
 def test_sync_and_async_give_the_same_context(found, config, query, budget):
     """Promise 10."""
@@ -101,8 +75,6 @@ def test_the_budget_is_used_where_candidates_suffice(number, budget, seed):
     """Promise 11."""
     rng = random.Random(seed)
     vocabulary = [f"w{i}" for i in range(4000)]
-    from tests.builders import a_candidate, count_words
-
     found = [
         a_candidate(text=" ".join(rng.sample(vocabulary, rng.randint(3, 60))) + ".", relevance=rng.random())
         for _ in range(number)
@@ -113,12 +85,10 @@ def test_the_budget_is_used_where_candidates_suffice(number, budget, seed):
     assert context.tokens >= min(budget, offered) - engine.config.budget.minimum_cut
 
 
-@given(found=candidates(), config=settings_of_engines(), query=QUERIES, budget=BUDGETS)
+@cases
 @settings(deadline=None, max_examples=40)
 def test_nothing_from_outside_the_scope_appears_anywhere(found, config, query, budget):
     """Promise 4."""
-    from dataclasses import replace
-
     mine = [replace(c, metadata={**c.metadata, "tenant": "mine"}) for c in found]
     theirs = [
         replace(c, id=f"SECRET{i}", text=f"SECRET {c.text}", metadata={"tenant": "theirs", "title": "SECRET"})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from dataclasses import replace
@@ -33,11 +32,11 @@ from langchain_context_engine.designs import (
 from langchain_context_engine.designs.prime import ENGINE
 from langchain_context_engine.designs.workspace import _divided
 from langchain_context_engine.evaluation.tune import tune
-from langchain_context_engine.models.types import Reason, Verdict
-from langchain_context_engine.text.truncate import pieces
+from langchain_context_engine.models.types import Verdict
 from langchain_context_engine.trace.explain import rows
 from langchain_context_engine.trace.replay import ranking, replay_ranked
 from langchain_context_engine.trace.what_if import what_would_it_take
+from tests import promises
 from tests.builders import ListSource, WordEmbeddings, a_collection, count_words
 from tests.conftest import ROOT
 from tests.designs.learning_builders import NOW as LEARNT
@@ -116,24 +115,12 @@ def built(case):
 @settings(deadline=None, max_examples=60)
 def test_the_promises_hold_for_every_assembly(case):
     """Promises 1, 2, 4, 5, 7, 9 and 10."""
-    context, engine = built(case), case[0]
-    final = {d.key: d for d in context.decisions if d.verdict is not Verdict.CHANGED}
-    assert len(final) == sum(d.verdict is not Verdict.CHANGED for d in context.decisions)
-    passages = {passage.key: passage for passage in context.passages}
-    assert {key for key, d in final.items() if d.verdict is Verdict.KEPT} == set(passages)
-    for decision in final.values():
-        if decision.reason is Reason.DUPLICATE:
-            assert decision.key in passages[tuple(decision.details["winner"])].also_in
-    count = engine.config.parts().packing.count
-    assert context.tokens == (count(context.text) if context.text else 0) <= case[2]
+    context, (engine, query, budget_) = built(case), case
+    fell = {decision.key for decision in context.decisions if decision.stage == "collect"}
+    promises.hold(context, engine, {candidate.key for candidate in context.candidates} | fell, budget_)
     assert "SECRET" not in str(context.to_dict())
-    originals = {candidate.key: candidate.text for candidate in context.candidates}
-    for passage in context.passages:
-        assert passage.text == pieces(originals[passage.key], passage.spans)
-        assert passage.ranked.score == pytest.approx(sum(passage.ranked.contributions.values()))
-    again = replay(Context.from_dict(context.to_dict()), engine)
-    later = asyncio.run(engine.abuild(case[1], budget=case[2], now="2026-01-01", scope={"tenant": "mine"}))
-    assert (again.text, again.decisions) == (later.text, later.decisions) == (context.text, context.decisions)
+    asked = {"budget": budget_, "now": "2026-01-01", "scope": {"tenant": "mine"}}
+    promises.async_gives_the_same(context, engine, query, **asked)
 
 
 @pytest.mark.unmeasured

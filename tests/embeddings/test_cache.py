@@ -167,14 +167,14 @@ def test_the_cache_never_holds_more_than_its_maximum(make_store):
     assert store is None or len(list(store.yield_keys())) == 1000
 
 
-def test_an_entry_is_forgotten_after_its_time():
+def test_an_entry_is_forgotten_after_its_time(monkeypatch):
     """I81 and M7."""
     inner = WordEmbeddings()
-    cached = CachedEmbeddings(inner, ttl_seconds=0.5)
+    cached = CachedEmbeddings(inner, ttl_seconds=600)
     cached.embed_query("a")
     cached.embed_query("a")
     assert asked(inner) == {"a": 1}
-    time.sleep(0.55)
+    monkeypatch.setattr("time.time", lambda now=time.time: now() + 600)
     assert cached.get("a") is None
     cached.embed_query("a")
     assert asked(inner) == {"a": 2}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import signal
-import time
 import zipfile
 from datetime import date, datetime
 from email.message import EmailMessage
@@ -462,11 +461,10 @@ def test_a_file_that_cannot_be_read_is_left_out_with_its_reason(path, data, why)
 
 @pytest.mark.usefixtures("conversions_in_their_own")
 def test_a_file_that_expands_is_left_out_within_its_bounds_and_the_next_one_is_read(monkeypatch):
-    monkeypatch.setattr(conversion, "MOST_SECONDS", 2.0)
     cell = '<w:tcPr><w:gridSpan w:val="2000000000"/></w:tcPr>' + a_paragraph("x")
-    started = time.monotonic()
-    assert reason("bomb.docx", a_word_file(a_word_table((cell, a_paragraph("y"))))) == "too complex"
-    assert time.monotonic() - started < 10
+    with monkeypatch.context() as patch:
+        patch.setattr(conversion, "MOST_SECONDS", 2.0)
+        assert reason("bomb.docx", a_word_file(a_word_table((cell, a_paragraph("y"))))) == "too complex"
     assert text("a.docx", a_word_file(a_paragraph("Words."))) == "Words."
 
 

@@ -12,7 +12,7 @@ from langchain_context_engine import Context, ContextEngine, Journal
 from langchain_context_engine.errors import AllSourcesFailedError, ConfigError
 from langchain_context_engine.journal import Usage
 from langchain_context_engine.models.types import Status
-from tests.builders import FailingSource, ListSource, SlowSource, a_candidate, a_request
+from tests.builders import FailingSource, HangingSource, ListSource, a_candidate, a_request
 from tests.journal_builders import KEY, a_context
 
 
@@ -49,8 +49,9 @@ def test_search_finds_passages_ids_and_places_whatever_their_accents(journal, se
 
 def test_search_finds_the_answers_that_waited_for_a_source_in_vain(journal):
     """`slow-wiki` found nothing though two answers waited for it."""
-    sources = [ListSource([a_candidate()]), SlowSource(seconds=0.5, name="slow-wiki")]
-    ContextEngine(sources, journal=journal, timeout_seconds=0.05).build("late?")
+    sources = [ListSource([a_candidate()]), hanging := HangingSource("slow-wiki")]
+    ContextEngine(sources, journal=journal, timeout_seconds=1).build("late?")
+    hanging.is_over.set()
     broken = [ListSource([a_candidate()]), FailingSource(RuntimeError("quota"), name="wiki-mirror")]
     ContextEngine(broken, journal=journal).build("broken?")
     assert [row.query for row in journal.traces(search="slow-wiki")] == ["late?"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import pytest
@@ -68,8 +69,11 @@ def test_a_replay_uses_the_recorded_scores_and_asks_nobody():
     assert ids(replay(context, weights={"relevance": 1}))[0] == "heron"
 
 
+ANSWERED = threading.Event()
+
+
 def slow(query, texts):
-    time.sleep(5)
+    ANSWERED.wait(60)
     return [0.0] * len(texts)
 
 
@@ -85,7 +89,8 @@ def broken(query, texts):
 def test_a_reranker_that_fails_costs_one_warning_and_the_ranking_is_as_without(scorer):
     started = time.monotonic()
     context = an_engine(rerank=scorer, rerank_seconds=0.2).build("who lives here?")
-    assert time.monotonic() - started < 4.5
+    assert time.monotonic() - started < 30
+    ANSWERED.set()
     assert context.text == an_engine().build("who lives here?").text
     assert len(context.warnings) == 1
     assert "reranker" in context.warnings[0]

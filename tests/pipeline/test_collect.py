@@ -17,7 +17,7 @@ from langchain_context_engine import (
     replay,
 )
 from langchain_context_engine.models.types import Offer, Reason, Status, Verdict
-from tests.builders import FailingSource, ListSource, MeetingSource, SlowSource, a_candidate
+from tests.builders import FailingSource, HangingSource, ListSource, MeetingSource, SlowSource, a_candidate
 
 
 def engine_of(*sources, **settings):
@@ -58,15 +58,11 @@ def test_a_secret_in_an_error_never_reaches_a_warning(secret):
 
 
 def test_a_hanging_source_costs_no_more_than_the_deadline():
-    engine = engine_of(
-        ListSource([a_candidate()]),
-        SlowSource(seconds=5),
-        SlowSource(name="slow2", seconds=5),
-        timeout_seconds=0.5,
-    )
-    start = time.monotonic()
-    context = engine.build("x")
-    assert time.monotonic() - start < 4
+    hanging = HangingSource(), HangingSource("another")
+    context = engine_of(ListSource([a_candidate()]), *hanging, timeout_seconds=1).build("x")
+    assert not any(source.requests for source in hanging)  # they hang yet
+    for source in hanging:
+        source.is_over.set()
     assert len(context.passages) == 1
     assert len([w for w in context.warnings if "deadline" in w]) == 2
 
@@ -218,7 +214,7 @@ async def test_a_hanging_async_source_costs_no_more_than_the_deadline():
         async def afetch(self, request):
             await asyncio.sleep(30)
 
-    engine = engine_of(ListSource([a_candidate()]), Hangs(), timeout_seconds=0.5)
+    engine = engine_of(ListSource([a_candidate()]), Hangs(), timeout_seconds=1)
     assert (await engine.abuild("x")).status is Status.PARTIAL
 
 
@@ -305,13 +301,13 @@ class StubbornSource(ListSource):
             await asyncio.sleep(self.seconds)
 
 
-@pytest.mark.parametrize("seconds", [0, 1.5])
+@pytest.mark.parametrize("seconds", [0, 60])
 def test_a_source_that_mistakes_cancelling_costs_its_own_candidates(seconds):
     """Promise 8."""
 
     async def answered_after():
         engine = ContextEngine(
-            [StubbornSource(seconds), ListSource([a_candidate(text="fine")])], timeout_seconds=0.3
+            [StubbornSource(seconds), ListSource([a_candidate(text="fine")])], timeout_seconds=1
         )
         start = time.monotonic()
         context = await engine.abuild("q")
@@ -319,7 +315,7 @@ def test_a_source_that_mistakes_cancelling_costs_its_own_candidates(seconds):
         assert len(context.warnings) == 1
         return time.monotonic() - start
 
-    assert asyncio.run(answered_after()) < 1.6  # where it was waited for, 1.8
+    assert asyncio.run(answered_after()) < 30
 
 
 def test_a_source_of_nothing_but_vectors_says_why_it_is_silent():

@@ -8,6 +8,7 @@ import shutil
 import signal
 import stat
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -117,7 +118,7 @@ def test_what_is_rewritten_in_a_large_store_in_files_is_found_soon(tmp_path, mon
     )
     source.prepare()
     put(source._handle.collection, "n150", "elephants that nobody thinks near")
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while "n150" not in by_words(source, "elephants") and time.monotonic() < until:
         time.sleep(0.05)
     assert by_words(source, "elephants") == ["n150"]
@@ -135,7 +136,7 @@ def test_what_is_rewritten_in_memory_is_taken_in_when_it_is_shown_and_all_of_it_
     assert shown["n007"].claims["lexical"] > 0
     often = a_quiet_source(collection)
     put(collection, "n100", "a lion")
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while not by_words(often, "lion") and time.monotonic() < until:
         time.sleep(0.02)
     assert by_words(often, "lion") == ["n100"]
@@ -178,18 +179,18 @@ OPEN = """
 def test_a_program_that_only_opens_a_store_does_not_read_it_again(tmp_path):
     """Chroma writes to its file whenever a client opens it; what is rewritten in place is still seen."""
     a_store(tmp_path, 40)
-    assert [run(OPEN, tmp_path).stdout.strip() for _ in range(3)] == ["0", "0", "0"]
+    assert run(OPEN, tmp_path).stdout.strip() == "0"
     rewrites = f"{OPEN}    collection.update(ids=['n7'], documents=['a zebra'], embeddings=[[1.0, 0.2]])"
-    assert run(rewrites, tmp_path).returncode == 0
-    assert run(OPEN, tmp_path).stdout.strip() == "1"
-    assert json.loads(run(ASK, tmp_path, "zebra").stdout)[0] == ["n7"]
+    assert run(rewrites, tmp_path).stdout.strip() == "0"
+    compared, found = run(OPEN + ASK, tmp_path, "zebra").stdout.splitlines()
+    assert (compared, json.loads(found)[0]) == ("1", ["n7"])
 
 
 @pytest.mark.hurried
 def test_a_question_during_a_reading_says_so_with_figures_and_without_them_in_a_scope(tmp_path):
     """S2."""
     collection = a_store(tmp_path, 1100)
-    engine = ContextEngine(sources=[ChromaSource(collection)], timeout_seconds=60)
+    engine = ContextEngine(sources=[ChromaSource(collection)], timeout_seconds=8)
     source = engine.sources[0]
     folder = folder_of(source._handle)
     folder.mkdir(parents=True)
@@ -208,20 +209,23 @@ def test_a_question_during_a_reading_says_so_with_figures_and_without_them_in_a_
 def test_a_server_that_hangs_keeps_no_other_source_waiting():
     """Promise 8."""
 
+    is_over, ended = threading.Event(), []
+
     class Hanging:
         name, id, metadata, _client = "hanging", "0", {}, None
 
         def count(self):
-            time.sleep(20)
+            is_over.wait(60)
+            ended.append(self)
             raise ConnectionError("gone")
 
         query = get = count
 
     source = a_source(notes(3))
     source._shared.lexical.register(CollectionHandle(Hanging()))
-    began = time.monotonic()
     assert source.fetch(a_request())
-    assert time.monotonic() - began < 10
+    assert not ended
+    is_over.set()
 
 
 def test_scores_compare_over_the_collections_of_an_engine_and_an_engine_of_many_is_one():

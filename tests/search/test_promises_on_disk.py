@@ -67,19 +67,12 @@ def check(kept, engine, query, budget):
     assert not [warning for warning in context.warnings if "words of" in warning]
     fell = {decision.key for decision in context.decisions if decision.stage == "collect"}
     found = {candidate.key: candidate.text for candidate in context.candidates}
-    promises.one_final_decision(context, found.keys() | fell)
+    promises.hold(context, engine, found.keys() | fell, budget)
     assert found.items() <= kept.mine.items()
     if query.strip() and budget:
         assert found.keys() | fell == kept.mine.keys()
-    promises.duplicates_name_who_keeps_them(context)
-    promises.kept_is_what_stands_there(context)
-    promises.within_budget(context, engine, budget)
     assert "SECRET" not in str(context.to_dict())
-    promises.exact_pieces(context)
-    promises.markers_are_unique(context)
-    ranked = engine.search(query, scope={"tenant": "mine"}, now=NOW)
-    promises.scores_sort_and_add_up(ranked)
-    promises.replays_to_the_same_bytes(context, engine)
+    promises.scores_sort_and_add_up(engine.search(query, scope={"tenant": "mine"}, now=NOW))
     promises.async_gives_the_same(context, engine, query, **asked)
     return context
 

@@ -45,33 +45,31 @@ def test_serve_answers_with_a_token_within_its_scope_by_several_processes(store)
     """B10, C12: each process has the store open, and the journal in common; SIGTERM ends all, and keeps all."""
     port = a_free_port()
     asked = ["serve", "--store", str(store), "--port", str(port), "--workers", "2", *SCOPE]
+    caller = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60)
     with subprocess.Popen([*COMMAND, *asked], env=environment(CONTEXT_ENGINE_TOKEN="a-token")) as process:
         try:
             with Journal(store / "journal.db") as journal:
                 before = journal.count()
-            address = f"http://127.0.0.1:{port}"
             wait_until_it_answers(port, process)
-            told = httpx.post(f"{address}/build", json={"message": "invoices?"}, timeout=60)
-            assert told.status_code == 401
-            headers = {"authorization": "Bearer a-token"}
+            assert caller.post("/build", json={"message": "invoices?"}).status_code == 401
+            caller.headers["authorization"] = "Bearer a-token"
 
             def ask(number):
-                body = {"message": f"which invoices are there? {number}"}
-                answer = httpx.post(f"{address}/build", json=body, headers=headers, timeout=60)
+                answer = caller.post("/build", json={"message": f"which invoices are there? {number}"})
                 return [item["id"] for item in answer.json()["data"]["items"]]
 
             with ThreadPoolExecutor(8) as pool:
                 assert list(pool.map(ask, range(12))) == [["a"]] * 12
-            feedback = {"contextItemId": "a", "useful": True}
-            told = httpx.post(f"{address}/feedback", json=feedback, headers=headers, timeout=60)
+            told = caller.post("/feedback", json={"contextItemId": "a", "useful": True})
             assert told.json() == {"success": True}
+            caller.close()
         finally:
             process.terminate()
             assert process.wait(60) == 0
     with Journal(store / "journal.db", read_only=True) as journal:
         assert journal.count() == before + 12
     with pytest.raises(httpx.TransportError):
-        httpx.get(f"{address}/health")
+        httpx.get(f"{caller.base_url}/health")
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ def test_many_different_texts_take_linear_time(make):
     def all_stay(items):
         assert len(dedupe(items)[0]) == len(items)
 
-    assert_linear(all_stay, lambda size: numbered(size, make), 2000)
+    assert_linear(all_stay, lambda size: numbered(size, make), 1000)
 
 
 def test_the_result_does_not_depend_on_the_hash_seed():
@@ -54,9 +54,11 @@ def test_the_result_does_not_depend_on_the_hash_seed():
     code = (
         "import random\n"
         "from langchain_context_engine.ranking.identity import DEFAULT_RULES\n"
+        "from langchain_context_engine.text.words import terms\n"
         "from tests.dedupe_builders import *\n"
         "rng = random.Random(3)\n"
         "texts = [' '.join(rng.choices('tea milk rust ant bee sky sea sun oak elm'.split(), k=8)) for _ in range(300)]\n"
+        "print(terms('The getHTTPResponse 認証 of café'))\n"
         "print([(i.candidate.id, i.also_in) for i in dedupe(ranked(*texts), rules=DEFAULT_RULES)[0]])"
     )
     outputs = {
@@ -66,7 +68,7 @@ def test_the_result_does_not_depend_on_the_hash_seed():
             capture_output=True,
             check=True,
         ).stdout
-        for seed in ("1", "2", "3")
+        for seed in ("1", "2")
     }
     assert len(outputs) == 1
 

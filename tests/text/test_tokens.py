@@ -25,7 +25,8 @@ def test_a_very_long_run_is_counted_in_linear_time(run, name):
     """A3."""
     count = resolve_tokenizer(name)
     counted = {}
-    assert_linear(lambda text: counted.setdefault(text, count(text)), repeated(run), 1_000_000)
+    size = 1_000_000 if run == "^" else 200_000
+    assert_linear(lambda text: counted.setdefault(text, count(text)), repeated(run), size)
     text, tokens_ = max(counted.items(), key=lambda each: len(each[0]))
     if name == "estimate":
         assert tokens_ >= max(resolve_tokenizer(n)(text) for n in ("cl100k_base", "o200k_base"))

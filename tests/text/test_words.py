@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 from langchain_context_engine.text.words import query_terms, terms, words
@@ -76,19 +72,5 @@ def test_long_texts_and_long_words_take_linear_time():
     """A3, B16: a blob of a million characters neither hangs nor fills the cache."""
     for shape in ("x", "漢", "a_", "1.", "e\u0301", "'"):
         for read in (terms, words):
-            assert_linear(read, repeated(shape), 500_000)
+            assert_linear(read, repeated(shape), 100_000)
     assert all(len(word) <= 100 for word in words("x" * 10**6))
-
-
-def test_terms_do_not_depend_on_the_hash_seed():
-    code = "from langchain_context_engine.text.words import terms; print(terms('The getHTTPResponse 認証 of café'))"
-    results = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
-    assert len(results) == 1
