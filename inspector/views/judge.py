@@ -10,7 +10,7 @@ from inspector import cards, grading, grid, marking, state, wording
 from inspector.exports import File
 from inspector.grading import GRADES, UNJUDGED, agreement_told, grade_columns, grade_rows
 from inspector.palette import fate_of, fell_for
-from inspector.state import Opened, one_of
+from inspector.state import Opened
 from inspector.views.explain import record_html
 from inspector.wording import option_of
 from langchain_context_engine import ConfigError
@@ -19,7 +19,6 @@ from langchain_context_engine.evaluation.tune import MIN_QUERIES, judgments_as_l
 from langchain_context_engine.models.types import Key
 from langchain_context_engine.text.words import query_terms
 
-SECTIONS = ("Grade this question", "Import")
 LONGEST_NAME = 60
 MEANINGS = {
     "ndcg": ("nDCG@10", "How well the first ten are ordered: 1 is the best order of all judged."),
@@ -32,18 +31,11 @@ MEANINGS = {
 
 def show() -> None:
     """Draw the page."""
-    # The head comes first, and what it is depends on the section that is chosen below it.
-    head = st.container()
-    is_grading = one_of("judging", SECTIONS, "Section") == SECTIONS[0]
-    body = st.container()
-    with head:
-        if not is_grading:
-            cards.heading("Judge")
-        elif opened := cards.needs_trace("Judge"):
-            with body:
-                cards.part(grade, opened)
-    if not is_grading:
-        exchange()
+    opened = cards.needs_trace("Judge")
+    if opened is not None:
+        cards.part(grade, opened)
+    with st.expander("Import judgments"):
+        bring()
 
 
 def grade(opened: Opened) -> None:
@@ -103,7 +95,7 @@ def grade(opened: Opened) -> None:
             # The table goes on to the next by itself.
             on_grade=lambda option, value: give(opened, found[option].key, value),
             walks=True,
-            below=50,
+            below=90,
         )
     with right:
         row = found[reading]
@@ -150,7 +142,7 @@ def figures_line(now: Quality, *more: str) -> None:
     st.html(f'<p class="ce-facts ce-figures">{"".join(told)}</p>')
 
 
-def exchange() -> None:
+def bring() -> None:
     """Draw the way in for judgments."""
     count = st.empty()
     file = st.file_uploader(

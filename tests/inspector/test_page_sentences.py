@@ -22,8 +22,7 @@ OF_ONE = ("Ranked ", "Packed ", "That is a part", "count as one.")
 MOST = 3
 SAMPLES = ("sample-duplicates", "sample-weighted")
 OF_A_JOURNAL = (
-    ("traces", ""), ("figures", ""), ("sets", ""),
-    ("judge", "Import"),
+    "traces", "figures", "sets", "judge",
 )  # fmt: skip
 FACT = re.compile(r"\d|Nothing changed")
 NO_FIGURE = re.compile(r"trace |searched: |keys: |Score |asked: \d+ \w{3} \d{4},")
@@ -84,12 +83,12 @@ def of_a_journal(path, monkeypatch):
         journal.keep_set("both", {trace.query: trace.id for trace in traces})
         contexts, judgments = [journal.trace(trace.id) for trace in traces], journal.judgments()
     seen = Seen(contexts=contexts, judgments=judgments, own={"days": 1})
-    for page, section in OF_A_JOURNAL:
-        at = a_page(page, journal=path, monkeypatch=monkeypatch, judging=section or None)
+    for page in OF_A_JOURNAL:
+        at = a_page(page, journal=path, monkeypatch=monkeypatch)
         yield from ((one, seen) for one in sentences(at))
     graded = [one for one in judgments if one.query == traces[0].query]
     at = a_page("judge", journal=path, trace=traces[0].id, monkeypatch=monkeypatch)
-    own = {"judged": len(traces)}
+    own = {"judged": len(traces), "kept": len(judgments)}
     yield from ((one, Seen(context=contexts[0], judgments=graded, own=own)) for one in sentences(at))
 
 

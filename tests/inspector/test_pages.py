@@ -32,7 +32,7 @@ ASKED = {
     "explain": ("section", "shown", "find", "candidate"),
     "tune": ("budget", "k", "w_relevance", "w_keyword", "item_cap", "reserve", "threshold", "min_score", "order"),
     "compare": ("compare", "onlydiff"),
-    "judge": ("judging", "rater", "queue", "reading"),
+    "judge": ("rater", "queue", "reading"),
     "figures": ("timed",),
     "sets": ("set",),
 }  # fmt: skip

@@ -16,7 +16,6 @@ from langchain_context_engine.models.types import Status
 from tests.inspector.builders import a_context, a_page, column, go_on, grids, said
 
 QUESTION = "When do invoices go out?"
-EXCHANGE = "Import"
 
 
 @pytest.fixture
@@ -165,7 +164,7 @@ def test_all_judged_questions_are_told_worst_first_and_against_what_was_tried_la
 
 
 def brought(data):
-    at = a_page("judge", judging=EXCHANGE)
+    at = a_page("judge")
     at.file_uploader[0].upload("judgments.jsonl", data, "application/jsonl").run()
     return at
 
