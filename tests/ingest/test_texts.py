@@ -25,6 +25,20 @@ def test_a_comment_holds_no_heading():
     assert trails("a.md", "# A\n\n<!--\n# no\n-->\n\n## B\n\nx\n") == ["A", "A › B"]
 
 
+def test_a_heading_without_text_belongs_to_the_next_of_its_level_else_to_what_precedes_it():
+    written = "# A\n\n## get()\n## post()\n## put()\n\nSends it.\n\n## Notes\n\n# B\n\nx\n\n## Last\n"
+    assert trails("a.md", written) == ["A › put()", "B"]
+    first, second = texts("a.md", written)
+    assert first == "# A\n\n## get()\n## post()\n## put()\n\nSends it.\n\n## Notes"
+    assert second == "# B\n\nx\n\n## Last"
+
+
+@pytest.mark.parametrize("heading", ["## 1.1.0", "## 1.1.0 (2026-05-01)", "## Unreleased"])
+def test_a_release_without_text_is_no_part_of_another(heading):
+    written = f"# Log\n\n## 1.2.0\n\n- a\n\n{heading}\n\n## 1.0.0\n\n- b\n\n{heading}\n"
+    assert [said.count("## ") for said in texts("CHANGELOG.md", written)] == [1, 1, 1, 1]
+
+
 def test_a_heading_with_nothing_below_it_is_no_part_of_the_next_section():
     assert trails("a.md", "# A\n\n## To come\n\n## 1.0\n\nx\n") == ["A › To come", "A › 1.0"]
 
@@ -100,6 +114,8 @@ Careful.
 </Callout>
 
 ### Last
+
+Words.
 """
 
 
