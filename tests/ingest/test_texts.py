@@ -340,6 +340,36 @@ def test_headings_of_other_formats_are_the_trail(path, written):
     assert trails(path, written) == ["Guide", "Guide › Part"]
 
 
+@pytest.mark.parametrize(
+    ("path", "opener", "closer", "language"),
+    [
+        ("a.adoc", "[source,ruby]\n----", "----", "ruby"),
+        ("a.adoc", "[,c++,subs=attributes+]\n------", "------", "c++"),
+        ("a.adoc", "====\n....", "....\n====", ""),
+        ("a.org", "#+BEGIN_SRC sh", "#+END_SRC", "sh"),
+        ("a.texi", "@example", "@end example", ""),
+        ("a.tex", "\\begin{minted}{python}", "\\end{minted}", "python"),
+    ],
+)
+def test_code_of_other_formats_is_in_the_fences_of_markdown_each_line_where_it_stood(
+    path, opener, closer, language
+):
+    inside = "pour(tea)\n\n== none"
+    written = f"First.\n\n{opener}\n{inside}\n{closer}\n\nLast.\n"
+    (found,) = records(path, written)
+    assert f"```{language}\n{inside}\n```\n" in found.text
+    assert found.text.split("\n")[-1] == "Last."
+    assert found.metadata["end_line"] == written.count("\n")
+
+
+def test_a_fence_is_longer_than_those_within_and_marks_below_a_title_are_none():
+    written = "Berths\n------\n\nIt rains.\n\n----\n```sh\npour\n```\n----\n\nNever closed:\n\n----\nx\n"
+    said = text("a.adoc", written)
+    assert "````\n```sh\npour\n```\n````\n" in said
+    assert said.startswith("Berths\n------")
+    assert said.endswith("----\nx")
+
+
 MAN = r""".\" Written by hand.
 .TH BERTH 1 "2026" "1.0"
 .SH NAME

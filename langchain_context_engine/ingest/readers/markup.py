@@ -6,6 +6,7 @@ import re
 import string
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from operator import attrgetter
 
 from langchain_context_engine.ingest.changelog import is_changelog, is_dated_release, is_unreleased
@@ -28,7 +29,8 @@ class _Form:
 
     `heading` finds a mark and a title. `levels` are the marks, outermost first, those of one level parted by
     a bar; "" where their length tells. Nothing is a heading between a line like `block` and `end`. What
-    `unread` finds is no part of a title.
+    `unread` finds is no part of a title. A block that a line like `code` opens is fenced as Markdown's are;
+    what `style` finds on the line above it says its language, if it does not itself.
     """
 
     heading: re.Pattern[str]
@@ -36,6 +38,8 @@ class _Form:
     block: re.Pattern[str] | None = None
     end: str = "{}"
     unread: re.Pattern[str] | None = None
+    code: re.Pattern[str] | None = None
+    style: re.Pattern[str] | None = None
 
     def level(self, mark: str) -> int:
         """Return a mark's level."""
@@ -45,6 +49,7 @@ class _Form:
         return next(named, len(mark))
 
 
+_FENCED = re.compile(r"[ \t]*(`{3,})")
 _LATEX = "part chapter section subsection subsubsection paragraph"
 _TEXINFO = "top chapter|unnumbered|appendix section|unnumberedsec|appendixsec subsection"
 FORMS = {
@@ -55,6 +60,10 @@ FORMS = {
         ),
         # A value that is kept elsewhere: its name is read only where a title is nothing else.
         unread=re.compile(r"(?<=\S)[ \t]+\{[\w-]{1,60}\}"),
+        code=re.compile(r"-{4,}|\.{4,}|`{3,}(\w+)?"),
+        style=re.compile(
+            r"\[(?:source|listing|literal|(?=,))[^,\]\n]*(?:,[ ]?([\w+#.-]+)(?=[,\]]))?[^\]\n]*\]"
+        ),
     ),
     "latex": _Form(
         heading=re.compile(
@@ -66,12 +75,16 @@ FORMS = {
             r"[ \t]{0,40}\\begin\{((?:verbatim|Verbatim|lstlisting|minted|comment|filecontents)\*?)\}"
         ),
         end=r"\end{{{}}}",
+        code=re.compile(
+            r"\\begin\{(?:[vV]erbatim|lstlisting|minted)\*?\}(?:\[[^\]\n]{0,300}\])?(?:\{([\w+#.-]+)\})?"
+        ),
     ),
     "pod": _Form(heading=re.compile(r"=head([1-6])[ \t]+([^\n]{1,300})$")),
     "org": _Form(
         heading=re.compile(r"(\*{1,8}) (?:TODO |DONE )?(\S[^\n]{0,400}?)(?:[ \t]+:[\w:@]{1,80}:)?[ \t]*$"),
         block=re.compile(r"[ \t]*#\+begin_(src|example)", re.IGNORECASE),
         end="#+end_{}",
+        code=re.compile(r"#\+begin_(?:src|example)(?:[ \t]+([^`\n]+))?", re.IGNORECASE),
     ),
     "wiki": _Form(heading=re.compile(r"(={1,6})[ \t]*([^=\s][^\n]{0,400}?)[ \t]*\1[ \t]*$")),
     "textile": _Form(heading=re.compile(r"h([1-6])(?:\([^)\n]{0,80}\))?\.[ \t]+(\S[^\n]{0,400})$")),
@@ -80,6 +93,7 @@ FORMS = {
         levels=_TEXINFO,
         block=re.compile(r"@(example|verbatim|smallexample|ignore)[ \t]*$"),
         end="@end {}",
+        code=re.compile(r"@(?:example|verbatim|smallexample)()"),
     ),
 }
 # What is no part of a title as it is read: a label, an entry of the index, a note, names of commands, marks.
@@ -96,7 +110,8 @@ def marked_reader(name: str) -> Callable[[str, str, int], Document]:
 
     def read(path: str, text: str, chunk_size: int) -> Document:
         del path, chunk_size
-        sections = sections_under(text, _marked_lines(FORMS[name], text))
+        text, headings = _marked_lines(FORMS[name], text)
+        sections = sections_under(text, headings)
         if name == "pod" and not _POD_WORDS.search(text, 0, sections[0].end):
             sections = sections[1:]  # `=encoding utf8` alone
         return Document(text=text, sections=sections)
@@ -104,21 +119,56 @@ def marked_reader(name: str) -> Callable[[str, str, int], Document]:
     return read
 
 
-def _marked_lines(form: _Form, text: str) -> Iterator[Heading]:
-    block, start = "", 0
-    for line in text.split("\n"):
-        end = min(start + len(line) + 1, len(text))
-        if block:
+def _marked_lines(form: _Form, text: str) -> tuple[str, list[Heading]]:
+    """Return a text with its blocks of code in fences, line by line as it was, and its headings."""
+    lines = text.split("\n")
+    found: list[tuple[int, int, str]] = []
+    block = code = ""
+    opened = 0
+    for number, line in enumerate(lines):
+        if code:
+            if line.strip().lower() == code.lower():
+                code = ""
+                _fence(form, lines, opened, number)
+            continue
+        begun = form.block.match(line) if form.block else None
+        if begun and number and _underlines(line, lines[number - 1]):
+            begun = None
+        if begun and form.code and form.code.fullmatch(line.strip()):  # in an example, a cell of a table too
+            code, opened = form.end.format(begun[1]), number
+        elif block:
             block = "" if line.strip().lower() == block.lower() else block
-        elif form.block is not None and (opened := form.block.match(line)):
-            block = form.end.format(opened[1])
-        elif found := form.heading.match(line):
-            title = _NAMED.sub(r"\1\2", _UNSEEN.sub("", _PLAIN_TWIN.sub(r"\1", found[2])))
+        elif begun:
+            block = form.end.format(begun[1])
+        elif heading := form.heading.match(line):
+            title = _NAMED.sub(r"\1\2", _UNSEEN.sub("", _PLAIN_TWIN.sub(r"\1", heading[2])))
             title = form.unread.sub("", title) if form.unread else title
             title = " ".join(_COMMAND.sub("", title).replace("~", " ").rstrip("=# \t").split())
             if title:
-                yield Heading(level=form.level(found[1]), title=title, start=start, end=end)
-        start = end
+                found.append((number, form.level(heading[1]), title))
+    text = "\n".join(lines)
+    starts = [*accumulate((len(line) + 1 for line in lines), initial=0)]
+    return text, [
+        Heading(level=level, title=title, start=starts[number], end=min(starts[number + 1], len(text)))
+        for number, level, title in found
+    ]
+
+
+def _fence(form: _Form, lines: list[str], first: int, last: int) -> None:
+    """Put the lines that open and close a block of code in Markdown's form."""
+    opener = form.code.fullmatch(lines[first].strip()) if form.code else None
+    said = opener[1] if opener and opener[1] else ""
+    if form.style and first and (style := form.style.fullmatch(lines[first - 1].strip())):
+        said, lines[first - 1] = said or style[1] or "", ""
+    inside = (len(found[1]) + 1 for line in lines[first + 1 : last] if (found := _FENCED.match(line)))
+    fence = "`" * max((3, *inside))
+    indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
+    lines[first], lines[last] = f"{indent}{fence}{said}", f"{indent}{fence}"
+
+
+def _underlines(line: str, above: str) -> bool:
+    """Say whether marks are the line below a title as AsciiDoc had them once: as long as it, or nearly."""
+    return above[:1].isalnum() and _RULE.fullmatch(line) is not None and abs(len(above) - len(line)) <= 1
 
 
 def read_restructured(path: str, text: str, chunk_size: int) -> Document:
