@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -68,12 +68,14 @@ class Section:
 class Document:
     """What a reader found in a file: its text, or that taken out of it, and its sections, without overlap.
 
-    `has_lines` says that the text's lines are the file's own.
+    `has_lines` says that the text's lines are the file's own; where not all of it is shown, `lines` are the
+    numbers of those that are.
     """
 
     text: str
     sections: tuple[Section, ...]
     has_lines: bool = True
+    lines: Sequence[int] = ()
     skipped: tuple[Skipped, ...] = ()
 
 
@@ -193,9 +195,10 @@ def document_records(
             if not (document.has_lines or _WORD.search(text)):
                 continue  # the rule between two pictures
             line += document.text.count("\n", counted, start)
-            counted, last = start, line + text.count("\n")
-            lines = {"start_line": line, "end_line": last} if document.has_lines else {}
-            own = place or (code_place(path, line, last) if document.has_lines else path)
+            counted, numbers = start, (line, line + text.count("\n"))
+            first, last = (document.lines[n - 1] for n in numbers) if document.lines else numbers
+            lines = {"start_line": first, "end_line": last} if document.has_lines else {}
+            own = place or (code_place(path, first, last) if document.has_lines else path)
             said = clean_metadata({**shared, "start": start, "end": end, "place": own, **lines})
             found.append((SEPARATOR.join((path, *trail)), f"{head}\n{text}" if head else text, said))
     ids = unique_ids((path, lead, text) for lead, text, _ in found)

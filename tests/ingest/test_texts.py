@@ -422,6 +422,40 @@ def test_a_manual_is_read_by_its_headings_without_its_commands():
     assert "tab(" not in options
 
 
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (
+            ".TP\n.B \\-a\n.TQ\n.B \\-\\-all\nShows all.\n.TP\n\\-b\nNone.",
+            "-a, --all: Shows all.\n\n-b: None.",
+        ),
+        (
+            ".HP\n\\-\\-all CMD...\n.IP\nShows all.\n.HP\n\\-b\n.IP\nNone.",
+            "--all CMD...: Shows all.\n\n-b: None.",
+        ),
+        (
+            ".PP\n\\-a\n.RS 4\nShows all.\n.RE\nAlways\nnone\n.RS\nx\n.RE",
+            "-a: Shows all.\n\nAlways\nnone\n\nx",
+        ),
+        (".It Fl a\nShows all.\n.It Fl b\nNone.", "-a: Shows all.\n\n-b: None."),
+        (".IP \\(bu 2\none\n.IP 2. 2\ntwo\n.\n.br\n.\\}\nthree", "• one\n\n2. two\nthree"),
+        ('One.\n.PP\n.\\" no\n\n.sp\n.nf\nx\n.fi\n.PP\ny', "One.\n\nx\n\ny"),
+    ],
+)
+def test_a_term_of_a_manual_is_one_paragraph_with_its_text_and_no_command_leaves_empty_lines(written, shown):
+    (found,) = records("a.1", f".TH A 1\n.SH OPTIONS\n{written}\n")
+    assert found.text == f"OPTIONS\n{shown}"
+    shown_last = written.removesuffix("\n.RE").count("\n")
+    assert (found.metadata["start_line"], found.metadata["end_line"]) == (2, 3 + shown_last)
+
+
+def test_an_option_and_its_text_are_in_one_passage():
+    options = "".join(f".TP\n.B \\-\\-tide{n}\n{'Waits for the tide. ' * 4}\n" for n in range(30))
+    for said in texts("a.1", f".TH A 1\n.SH OPTIONS\n{options}", chunk_size=400):
+        assert said.removeprefix("OPTIONS\n").startswith("--tide")
+        assert said.endswith("tide.")
+
+
 def test_a_manual_by_mdoc_says_its_name_where_it_is_not_written_again():
     found = by_trail(MDOC)
     assert "berth\nlets them." in found["DESCRIPTION"].text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from operator import attrgetter
 
@@ -62,7 +62,8 @@ FORMS = {
         unread=re.compile(r"(?<=\S)[ \t]+\{[\w-]{1,60}\}"),
         code=re.compile(r"-{4,}|\.{4,}|`{3,}(\w+)?"),
         style=re.compile(
-            r"\[(?:source|listing|literal|(?=,))[^,\]\n]*(?:,[ ]?([\w+#.-]+)(?=[,\]]))?[^\]\n]*\]"
+            r"\[(?:source|listing|literal|(?=,))[^,\]\n]{0,80}"
+            r"(?:,[ ]?([\w+#.-]{1,40})(?=[,\]]))?[^\]\n]{0,200}\]"
         ),
     ),
     "latex": _Form(
@@ -312,10 +313,16 @@ def read_xml(path: str, text: str, chunk_size: int) -> Document:
     return read_lines(path, text, chunk_size)
 
 
-_ROFF = re.compile(r"[.'][ \t]*+(\\\"|[A-Za-z]{1,20})[ \t]*(.*)")
+_ROFF = re.compile(r"[.'][ \t]*+(\\[\"}]|[A-Za-z]{1,20}|$)[ \t]*(.*)")
 _ROFF_LEVELS = {"SH": 1, "Sh": 1, "SS": 2, "Ss": 2}
 _UNTIL = {"ig": "..", "de": "..", "am": "..", "TS": ".TE", "EQ": ".EN"}
 """Commands that open what nobody reads (a comment, a macro), or read as it stands (a table)."""
+# What neither shows nor ends a paragraph: a comment, the end of a condition, a type, a distance.
+_SILENT = frozenset({"", '\\"', "\\}", *"ad br el ft hy ie if ne nh PD Sm".split()})  # noqa: SIM905
+_BEFORE_TERM = {"TP": "\n\n", "TQ": ", "}
+_BELOW_TERM = frozenset({"RS", "IP"})
+_AFTER_TERM = frozenset("TP TQ IP HP PP P LP RE Pp Bl El".split())  # noqa: SIM905
+_LETTER = re.compile(r"[^\W\d_]")
 _TWO_TYPES = re.compile(r"[BIR]{2}")
 _MDOC = "Ar Cm Nm Pa Ev Va Li Dq Sq Ql Em Sy Op Dv Ic Xr Ad Ns Oo Oc No Pq Aq Bq It Fl Nd"
 _OF_MDOC = frozenset(_MDOC.split())
@@ -330,30 +337,77 @@ _SIGNS |= {"\\(em": "—", "\\(en": "–", "\\(co": "©", "\\e": "\\", "\\~": " 
 
 
 def read_manual(path: str, text: str, chunk_size: int) -> Document:
-    """Return the sections of a manual by `man` or `mdoc`, each line where it stood, without its commands."""
+    """Return the sections of a manual by `man` or `mdoc`, without its commands, each term with its text."""
     del path, chunk_size
-    shown: list[str] = []
-    headings: list[Heading] = []
-    offset, until, name = 0, "", ""
-    for line in text.split("\n"):
+    manual, until, name = _Manual(), "", ""
+    for number, line in enumerate(text.split("\n"), 1):
         found = _ROFF.match(line)
         command, rest = (found[1], found[2]) if found else ("", line)
         if until:
             is_row = until == ".TE" and line.rstrip() != until and not line.rstrip().endswith((";", "."))
-            said = _signed(line) if is_row else ""
+            command, said = "", _signed(line) if is_row else ""
             until = "" if line.rstrip() == until else until
         else:
             said, until = _spoken(command, rest), _UNTIL.get(command, "")
         if command == "Nm":  # alone it stands for what the page began with
             name = name or said
             said = said or name
-        if said and command in _ROFF_LEVELS:
-            level, end = _ROFF_LEVELS[command], offset + len(said)
-            headings.append(Heading(level=level, title=said, start=offset, end=end))
-        shown.append(said)
-        offset += len(said) + 1
-    whole = "\n".join(shown)
-    return Document(text=whole, sections=sections_under(whole, headings))
+        if said:
+            manual.add(number, command, said)
+        elif not found or command not in _SILENT:
+            manual.lay_out(command)
+    whole = "".join(manual.shown)
+    sections = sections_under(whole, manual.headings)
+    return Document(text=whole, sections=sections, lines=manual.numbers)
+
+
+@dataclass(slots=True)
+class _Manual:
+    """A manual as it grows: what joins the next line to it, and what the last and the next one are."""
+
+    shown: list[str] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    headings: list[Heading] = field(default_factory=list)
+    length: int = 0
+    join: str = ""
+    last: str = ""
+    is_term: bool = False
+    is_hanging: bool = False
+    may_be_term: bool = False
+
+    def lay_out(self, command: str) -> None:
+        """Take a command that shows nothing: a term's text follows it, or most often another paragraph."""
+        self.is_term, self.is_hanging = self.is_term or command in _BEFORE_TERM, command == "HP"
+        if command in _BELOW_TERM and self.may_be_term:
+            self.join = ": "
+        elif self.join != ": " or command in _AFTER_TERM:
+            self.join = _BEFORE_TERM.get(command, "\n\n")
+        self.may_be_term = False
+
+    def add(self, number: int, command: str, said: str) -> None:
+        """Add what a line shows."""
+        level, is_term = _ROFF_LEVELS.get(command, 0), self.is_term or command in {"It", "IP"}
+        is_below_heading = bool(self.headings) and self.length == self.headings[-1].end
+        if not self.shown or is_below_heading:
+            self.join = "\n" if self.shown else ""
+        elif level or (is_term and self.join != ", "):
+            self.join = "\n\n"
+        elif self.join == ": " and not (_LETTER.search(self.last) and self.last[1:] and self.last[-1] != ":"):
+            self.join = " "  # behind a mark or a number
+        is_first = is_below_heading or self.join in {"", "\n\n"}
+        self.may_be_term = is_first and not level and (self.is_hanging or said[-1] not in ".:;!?")
+        if self.join in {": ", ", ", " "}:
+            self.numbers[-1] = number
+        else:
+            self.numbers += [number] * max(1, len(self.join))
+        self.length += len(self.join)
+        if level:
+            end = self.length + len(said)
+            self.headings.append(Heading(level=level, title=said, start=self.length, end=end))
+        self.shown += (self.join, said)
+        self.length += len(said)
+        self.join, self.last = ": " if is_term else "\n", said
+        self.is_term = self.is_hanging = False
 
 
 def _spoken(command: str, rest: str) -> str:
