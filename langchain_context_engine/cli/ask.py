@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from langchain_context_engine.trace.context import Context
 
 _NEAR = 5
-"""How many near-missed candidates are shown."""
+"""How many near-missed candidates are shown, and records that were not offered."""
 
 
 @with_engine_options
@@ -167,5 +167,7 @@ def _write_other(options: EngineOptions, context: Context, named: str) -> None:
             f"the store holds nothing called {named!r} that this question may see: give an id, a path with or"
             " without lines, or an exact piece of the text"
         )
-    for item in found:
+    for item in found[:_NEAR]:
         output.write_text(output.without_controls(item.sentence))
+    if len(found) > _NEAR:
+        output.write_text(f"and {len(found) - _NEAR:,} more; name one by its lines, its id or a piece of it")

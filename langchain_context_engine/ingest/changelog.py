@@ -48,6 +48,11 @@ def is_dated_release(title: str) -> bool:
     return {"version", "created_at"} <= _release("", [title]).keys()
 
 
+def names_release(title: str) -> bool:
+    """Say whether a heading names a version, or what is to come."""
+    return bool(_VERSION.search(title[:_LONGEST_TITLE])) or is_unreleased([title], "")
+
+
 def releases(path: str, sections: Iterable[tuple[Sequence[str], str]]) -> Iterator[dict[str, Any]]:
     """Yield `version` and `created_at` of each section's (titles, text) release; {} without one.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from langchain_context_engine.ingest.changelog import is_dated_release, releases
+from langchain_context_engine.ingest.changelog import is_dated_release, names_release, releases
 from langchain_context_engine.ingest.generated import WORDLESS
 from langchain_context_engine.ingest.record import (
     SEPARATOR,
@@ -68,12 +68,14 @@ class Section:
 class Document:
     """What a reader found in a file: its text, or that taken out of it, and its sections, without overlap.
 
-    `has_lines` says that the text's lines are the file's own.
+    `has_lines` says that the text's lines are the file's own; where not all of it is shown, `lines` are the
+    numbers of those that are.
     """
 
     text: str
     sections: tuple[Section, ...]
     has_lines: bool = True
+    lines: Sequence[int] = ()
     skipped: tuple[Skipped, ...] = ()
 
 
@@ -111,8 +113,9 @@ def sections_under(
     What is silent at the text's beginning, as front matter is, goes with what comes first.
 
     A heading with nothing below it but a lower heading begins that heading's section; one with nothing below
-    it at all is a section of its own. No release is part of another, whatever their headings' levels: tools
-    write `## 3.15.0 (date)` and, for a smaller one, `### 3.14.2 (date)` with `### Bug Fixes` below it.
+    it at all belongs to the next of its level, else to what precedes it. No release is part of another,
+    whatever their headings' levels: tools write `## 3.15.0 (date)` and, for a smaller one,
+    `### 3.14.2 (date)` with `### Bug Fixes` below it.
     """
     headings = list(headings)
     found: list[Section] = []
@@ -120,17 +123,30 @@ def sections_under(
     start, body_start = 0, silent
     titles: tuple[str, ...] = ()
     outermost = min((h.level for h in headings if is_dated_release(h.title)), default=0)
+
+    def close(end: int) -> None:
+        """End the section that began at `start`: one that is headings alone goes with what precedes it."""
+        is_bare = found and not text[body_start:end].strip()
+        if is_bare and not any(names_release(each.title) for each in trail if each.start >= start):
+            found[-1] = replace(found[-1], end=end)
+        else:
+            found.append(Section(start=start, end=end, titles=titles, **common))
+
     for given in headings:
         heading = replace(given, start=_with_labels(text, given.start, body_start))
         is_release = outermost < heading.level and outermost and is_dated_release(heading.title)
         level = outermost if is_release else heading.level
-        if (trail and level <= trail[-1].level) or text[body_start : heading.start].strip():
-            found.append(Section(start=start, end=heading.start, titles=titles, **common))
+        has_text = bool(text[body_start : heading.start].strip())
+        above = trail[-1] if trail else replace(heading, level=level - 1)
+        is_next = level == above.level and heading.title
+        goes_on = is_next and not any(map(names_release, (above.title, heading.title)))
+        if has_text or (level <= above.level and not goes_on):
+            close(heading.start)
             start = heading.start
-        trail = [*(above for above in trail if above.level < level), replace(heading, level=level)]
-        titles = tuple(above.title for above in trail if above.title)
+        trail = [*(each for each in trail if each.level < level), replace(heading, level=level)]
+        titles = tuple(each.title for each in trail if each.title)
         body_start = heading.end
-    found.append(Section(start=start, end=len(text), titles=titles, **common))
+    close(len(text))
     return tuple(found)
 
 
@@ -179,9 +195,10 @@ def document_records(
             if not (document.has_lines or _WORD.search(text)):
                 continue  # the rule between two pictures
             line += document.text.count("\n", counted, start)
-            counted, last = start, line + text.count("\n")
-            lines = {"start_line": line, "end_line": last} if document.has_lines else {}
-            own = place or (code_place(path, line, last) if document.has_lines else path)
+            counted, numbers = start, (line, line + text.count("\n"))
+            first, last = (document.lines[n - 1] for n in numbers) if document.lines else numbers
+            lines = {"start_line": first, "end_line": last} if document.has_lines else {}
+            own = place or (code_place(path, first, last) if document.has_lines else path)
             said = clean_metadata({**shared, "start": start, "end": end, "place": own, **lines})
             found.append((SEPARATOR.join((path, *trail)), f"{head}\n{text}" if head else text, said))
     ids = unique_ids((path, lead, text) for lead, text, _ in found)

@@ -31,6 +31,10 @@ _BREAKS = tuple(
 _COMMENTED = re.compile(
     r"^[ \t]*+/\*.*?(?:\Z|\*/(?:[^\n]*\S[^\n]*|[^\n]*\n[^\n]*|[^\n]*))", re.MULTILINE | re.DOTALL
 )
+# Where a comment is cut that is too long: before a tag, at a line that says nothing, between sentences.
+_COMMENT_BREAKS = tuple(
+    map(re.compile, (r"\n(?=[ \t]*+\*?[ \t]*+[@\\]\w)", r"\n[ \t]*+\*?[ \t]*+\n", r"[.!?]\n"))
+)
 # A table's header that takes more than this part of a passage is not shown again.
 _HEADER_SHARE = 3
 
@@ -130,7 +134,7 @@ def _end(text: str, span: Span, code: str | None) -> int:
     floor = start + (limit - start) // 2
     if code and (line := _outermost_line(code, floor, limit)):
         return line
-    for mark in _BREAKS:
+    for mark in (*_COMMENT_BREAKS, *_BREAKS) if code else _BREAKS:
         if ends := [found.end() for found in mark.finditer(text, floor, limit)]:
             return ends[-1]
     return limit

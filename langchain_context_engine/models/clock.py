@@ -27,6 +27,7 @@ _MONTH = re.compile(r"\d{4}-\d{2}")
 # A zone behind a space, as git and databases print it, and its name beside it.
 _ZONE = re.compile(r"(?<=\d) *(?:UTC|GMT|Z|([+-]\d{2}:?\d{2})(?: +\(?[A-Z]{3,4}\)?)?)$")
 _WRITTEN = re.compile(r"[\w,. :/+\-]{6,80}")
+_ORDINAL = re.compile(r"\d{4}-\d{3}")
 _DAY_FIRST = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}")
 _LONGEST_KEPT, _MOST_KEPT = 40, 2**13
 """Characters of a text whose instant is kept, and how many are: questions read the same dates again."""
@@ -96,6 +97,8 @@ def _read_written(text: str) -> datetime | None:
     """Return the instant of a date in words or with slashes; None where it may be either of two days."""
     from dateutil import parser
 
+    if _ORDINAL.fullmatch(text):
+        return read_instant(parser.isoparse(text))
     if not _WRITTEN.fullmatch(text):
         return None
     readings = {

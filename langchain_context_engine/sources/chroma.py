@@ -40,7 +40,7 @@ from langchain_context_engine.text.words import query_terms, terms
 DEFAULT_LIMIT = 20
 """Candidates of a source that is asked outside an engine, without a limit."""
 
-_LINES = re.compile(r":\d+(-\d+)?$")
+_LINES = re.compile(r":\d[\d,-]*$")
 _MOST_HOLDING = 5
 
 _COLD_FROM = 5_000

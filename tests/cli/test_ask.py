@@ -160,6 +160,7 @@ def many(tmp_path_factory):
     """A store of 300 notes on berths and one on tea."""
     folder = tmp_path_factory.mktemp("many")
     notes = [{"id": f"n{n}", "text": f"Berth {n} is booked by the day, says note {n}."} for n in range(300)]
+    notes = [{**note, "title": "Moorings"} for note in notes]
     notes.append({"id": "tea", "text": "Tea is served at four.", "team": "red"})
     (folder / "notes.jsonl").write_text("\n".join(map(json.dumps, notes)))
     assert main(["index", str(folder / "notes.jsonl"), "--store", str(folder)]) == 0
@@ -181,3 +182,11 @@ def test_a_record_that_was_not_offered_is_told_with_its_rank_and_what_lets_it_in
     run("ask", "how are berths booked?", "--scope", "team=blue", "--store", many)
     hidden = fails(2, "explain", "--other", "tea", "--store", many)
     assert hidden == absent.replace("coffee", "tea")
+
+
+def test_of_many_records_of_one_name_the_nearest_five_are_told_and_how_many_more_there_are(many, run):
+    run("ask", "how are berths booked?", "--store", many)
+    code, out, _ = run("explain", "--other", "Moorings", "--store", many)
+    told = [line for line in out.splitlines() if not line.startswith(" ")]
+    assert (code, len(told)) == (0, 6)
+    assert told[-1] == "and 295 more; name one by its lines, its id or a piece of it"

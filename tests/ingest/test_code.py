@@ -414,6 +414,14 @@ def test_long_leftovers_are_records_of_their_own_and_short_ones_are_joined():
     ]
 
 
+def test_the_place_of_leftovers_that_are_joined_is_of_their_own_lines():
+    body = "    pass\n" * 9
+    text = f'"""Tea."""\n\n\ndef f():\n{body}\n\nA = 1\n\nB = 2\n\n\ndef g():\n{body}\n\nC = 3\n'
+    left = next(r for r in records("a.py", text) if "symbol" not in r.metadata)
+    assert left.metadata["place"] == "a.py:1,16-18,33"
+    assert (left.metadata["start_line"], left.metadata["end_line"]) == (1, 33)
+
+
 @pytest.mark.parametrize(
     ("path", "opens", "closes"),
     [("a.ml", "(*", "*)"), ("a.hs", "{-", "-}"), ("a.jl", "#=", "=#"), ("a.f90", "!", "!"), ("a.lua", "--[[", "]]"),

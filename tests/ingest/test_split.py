@@ -201,6 +201,18 @@ def test_code_is_not_cut_within_a_block_comment_nor_between_it_and_what_it_is_ab
     assert all(piece.count("/**") == piece.count("*/") == piece.count("?: string") for piece in pieces)
 
 
+@pytest.mark.parametrize("mark", ["", " *"])
+def test_a_comment_too_long_for_a_piece_is_cut_before_a_tag_or_at_a_line_that_says_nothing(mark):
+    paragraph = "\n".join(f"{mark} Tea is poured {n} times and drunk." for n in range(4))
+    example = f"{mark} @example\n{mark} ```\n{mark} pour(tea);\n\n{mark} drink(tea);\n{mark} ```"
+    text = f"/**\n{paragraph}\n{mark}\n{paragraph}\n{mark}\n{paragraph}\n{example}\n */\nconst tea = 1;\n"
+    tag = text.index("@example")
+    for chunk_size, first in ((tag - 30, f"{mark} Tea is poured 0"), (tag + 40, f"{mark} @example")):
+        pieces = [text[a:b] for a, b in Splitter(chunk_size=chunk_size)(text, is_code=True)]
+        assert all(piece.startswith(first) for piece in pieces[1:])
+        assert len(pieces) > 1
+
+
 def test_a_header_that_would_take_most_of_a_passage_is_not_shown_again():
     text = f"| {'long name ' * 30}| b |\n|---|---|\n" + "".join(f"| {i} | purpose {i} |\n" for i in ROWS)
     assert all(head == "" for _, head in Splitter(chunk_size=400).with_headers(text))

@@ -25,6 +25,20 @@ def test_a_comment_holds_no_heading():
     assert trails("a.md", "# A\n\n<!--\n# no\n-->\n\n## B\n\nx\n") == ["A", "A › B"]
 
 
+def test_a_heading_without_text_belongs_to_the_next_of_its_level_else_to_what_precedes_it():
+    written = "# A\n\n## get()\n## post()\n## put()\n\nSends it.\n\n## Notes\n\n# B\n\nx\n\n## Last\n"
+    assert trails("a.md", written) == ["A › put()", "B"]
+    first, second = texts("a.md", written)
+    assert first == "# A\n\n## get()\n## post()\n## put()\n\nSends it.\n\n## Notes"
+    assert second == "# B\n\nx\n\n## Last"
+
+
+@pytest.mark.parametrize("heading", ["## 1.1.0", "## 1.1.0 (2026-05-01)", "## Unreleased"])
+def test_a_release_without_text_is_no_part_of_another(heading):
+    written = f"# Log\n\n## 1.2.0\n\n- a\n\n{heading}\n\n## 1.0.0\n\n- b\n\n{heading}\n"
+    assert [said.count("## ") for said in texts("CHANGELOG.md", written)] == [1, 1, 1, 1]
+
+
 def test_a_heading_with_nothing_below_it_is_no_part_of_the_next_section():
     assert trails("a.md", "# A\n\n## To come\n\n## 1.0\n\nx\n") == ["A › To come", "A › 1.0"]
 
@@ -100,6 +114,8 @@ Careful.
 </Callout>
 
 ### Last
+
+Words.
 """
 
 
@@ -324,6 +340,36 @@ def test_headings_of_other_formats_are_the_trail(path, written):
     assert trails(path, written) == ["Guide", "Guide › Part"]
 
 
+@pytest.mark.parametrize(
+    ("path", "opener", "closer", "language"),
+    [
+        ("a.adoc", "[source,ruby]\n----", "----", "ruby"),
+        ("a.adoc", "[,c++,subs=attributes+]\n------", "------", "c++"),
+        ("a.adoc", "====\n....", "....\n====", ""),
+        ("a.org", "#+BEGIN_SRC sh", "#+END_SRC", "sh"),
+        ("a.texi", "@example", "@end example", ""),
+        ("a.tex", "\\begin{minted}{python}", "\\end{minted}", "python"),
+    ],
+)
+def test_code_of_other_formats_is_in_the_fences_of_markdown_each_line_where_it_stood(
+    path, opener, closer, language
+):
+    inside = "pour(tea)\n\n== none"
+    written = f"First.\n\n{opener}\n{inside}\n{closer}\n\nLast.\n"
+    (found,) = records(path, written)
+    assert f"```{language}\n{inside}\n```\n" in found.text
+    assert found.text.split("\n")[-1] == "Last."
+    assert found.metadata["end_line"] == written.count("\n")
+
+
+def test_a_fence_is_longer_than_those_within_and_marks_below_a_title_are_none():
+    written = "Berths\n------\n\nIt rains.\n\n----\n```sh\npour\n```\n----\n\nNever closed:\n\n----\nx\n"
+    said = text("a.adoc", written)
+    assert "````\n```sh\npour\n```\n````\n" in said
+    assert said.startswith("Berths\n------")
+    assert said.endswith("----\nx")
+
+
 MAN = r""".\" Written by hand.
 .TH BERTH 1 "2026" "1.0"
 .SH NAME
@@ -374,6 +420,40 @@ def test_a_manual_is_read_by_its_headings_without_its_commands():
         assert shown in options
     assert "\\" not in options
     assert "tab(" not in options
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (
+            ".TP\n.B \\-a\n.TQ\n.B \\-\\-all\nShows all.\n.TP\n\\-b\nNone.",
+            "-a, --all: Shows all.\n\n-b: None.",
+        ),
+        (
+            ".HP\n\\-\\-all CMD...\n.IP\nShows all.\n.HP\n\\-b\n.IP\nNone.",
+            "--all CMD...: Shows all.\n\n-b: None.",
+        ),
+        (
+            ".PP\n\\-a\n.RS 4\nShows all.\n.RE\nAlways\nnone\n.RS\nx\n.RE",
+            "-a: Shows all.\n\nAlways\nnone\n\nx",
+        ),
+        (".It Fl a\nShows all.\n.It Fl b\nNone.", "-a: Shows all.\n\n-b: None."),
+        (".IP \\(bu 2\none\n.IP 2. 2\ntwo\n.\n.br\n.\\}\nthree", "• one\n\n2. two\nthree"),
+        ('One.\n.PP\n.\\" no\n\n.sp\n.nf\nx\n.fi\n.PP\ny', "One.\n\nx\n\ny"),
+    ],
+)
+def test_a_term_of_a_manual_is_one_paragraph_with_its_text_and_no_command_leaves_empty_lines(written, shown):
+    (found,) = records("a.1", f".TH A 1\n.SH OPTIONS\n{written}\n")
+    assert found.text == f"OPTIONS\n{shown}"
+    shown_last = written.removesuffix("\n.RE").count("\n")
+    assert (found.metadata["start_line"], found.metadata["end_line"]) == (2, 3 + shown_last)
+
+
+def test_an_option_and_its_text_are_in_one_passage():
+    options = "".join(f".TP\n.B \\-\\-tide{n}\n{'Waits for the tide. ' * 4}\n" for n in range(30))
+    for said in texts("a.1", f".TH A 1\n.SH OPTIONS\n{options}", chunk_size=400):
+        assert said.removeprefix("OPTIONS\n").startswith("--tide")
+        assert said.endswith("tide.")
 
 
 def test_a_manual_by_mdoc_says_its_name_where_it_is_not_written_again():

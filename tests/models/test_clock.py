@@ -27,6 +27,7 @@ MORNING = datetime(2024, 5, 1, 8, tzinfo=UTC)
         (20240501080000, MORNING),
         ("19991231", datetime(1999, 12, 31, tzinfo=UTC)),
         ("2024-W18-3", DAY),
+        ("2024-122", DAY),
         ("2024-05", DAY),
         ("2024", datetime(2024, 1, 1, tzinfo=UTC)),
         (2024, datetime(2024, 1, 1, tzinfo=UTC)),

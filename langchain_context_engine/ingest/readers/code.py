@@ -82,7 +82,12 @@ def code_records(
         last = unit.lines[whole.count("\n", 0, end)][0]
         if part is None:
             last = max(last, min(definition.end_line, len(lines)))
-        place = code_place(path, first, last, definition.symbol)
+        shown = unit.lines[whole.count("\n", 0, start) : whole.count("\n", 0, end) + 1]
+        place = (
+            f"{path}:{_stretches(shown, lines)}"
+            if definition.unit_type == "module"
+            else code_place(path, first, last, definition.symbol)
+        )
         described = {
             **(metadata or {}),
             "kind": "code",
@@ -109,6 +114,17 @@ def code_records(
             Record(id=record_id, text=whole[start:end], lead=lead, metadata=clean_metadata(described))
         )
     return sorted(records, key=lambda record: record.metadata["start"])
+
+
+def _stretches(shown: _Numbered, lines: Sequence[str]) -> str:
+    """Return which lines are shown, as `1-3,199`; empty ones part nothing."""
+    found: list[list[int]] = []
+    for number, line in shown:
+        if line.strip() and found and not any(each.strip() for each in lines[found[-1][1] : number - 1]):
+            found[-1][1] = number
+        elif line.strip():
+            found.append([number, number])
+    return ",".join(f"{a}-{b}" if b > a else str(a) for a, b in found)
 
 
 def _marks(path: str, definition: Definition) -> dict[str, bool]:

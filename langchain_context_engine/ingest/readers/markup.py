@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from operator import attrgetter
 
 from langchain_context_engine.ingest.changelog import is_changelog, is_dated_release, is_unreleased
@@ -28,7 +29,8 @@ class _Form:
 
     `heading` finds a mark and a title. `levels` are the marks, outermost first, those of one level parted by
     a bar; "" where their length tells. Nothing is a heading between a line like `block` and `end`. What
-    `unread` finds is no part of a title.
+    `unread` finds is no part of a title. A block that a line like `code` opens is fenced as Markdown's are;
+    what `style` finds on the line above it says its language, if it does not itself.
     """
 
     heading: re.Pattern[str]
@@ -36,6 +38,8 @@ class _Form:
     block: re.Pattern[str] | None = None
     end: str = "{}"
     unread: re.Pattern[str] | None = None
+    code: re.Pattern[str] | None = None
+    style: re.Pattern[str] | None = None
 
     def level(self, mark: str) -> int:
         """Return a mark's level."""
@@ -45,6 +49,7 @@ class _Form:
         return next(named, len(mark))
 
 
+_FENCED = re.compile(r"[ \t]*(`{3,})")
 _LATEX = "part chapter section subsection subsubsection paragraph"
 _TEXINFO = "top chapter|unnumbered|appendix section|unnumberedsec|appendixsec subsection"
 FORMS = {
@@ -55,6 +60,11 @@ FORMS = {
         ),
         # A value that is kept elsewhere: its name is read only where a title is nothing else.
         unread=re.compile(r"(?<=\S)[ \t]+\{[\w-]{1,60}\}"),
+        code=re.compile(r"-{4,}|\.{4,}|`{3,}(\w+)?"),
+        style=re.compile(
+            r"\[(?:source|listing|literal|(?=,))[^,\]\n]{0,80}"
+            r"(?:,[ ]?([\w+#.-]{1,40})(?=[,\]]))?[^\]\n]{0,200}\]"
+        ),
     ),
     "latex": _Form(
         heading=re.compile(
@@ -66,12 +76,16 @@ FORMS = {
             r"[ \t]{0,40}\\begin\{((?:verbatim|Verbatim|lstlisting|minted|comment|filecontents)\*?)\}"
         ),
         end=r"\end{{{}}}",
+        code=re.compile(
+            r"\\begin\{(?:[vV]erbatim|lstlisting|minted)\*?\}(?:\[[^\]\n]{0,300}\])?(?:\{([\w+#.-]+)\})?"
+        ),
     ),
     "pod": _Form(heading=re.compile(r"=head([1-6])[ \t]+([^\n]{1,300})$")),
     "org": _Form(
         heading=re.compile(r"(\*{1,8}) (?:TODO |DONE )?(\S[^\n]{0,400}?)(?:[ \t]+:[\w:@]{1,80}:)?[ \t]*$"),
         block=re.compile(r"[ \t]*#\+begin_(src|example)", re.IGNORECASE),
         end="#+end_{}",
+        code=re.compile(r"#\+begin_(?:src|example)(?:[ \t]+([^`\n]+))?", re.IGNORECASE),
     ),
     "wiki": _Form(heading=re.compile(r"(={1,6})[ \t]*([^=\s][^\n]{0,400}?)[ \t]*\1[ \t]*$")),
     "textile": _Form(heading=re.compile(r"h([1-6])(?:\([^)\n]{0,80}\))?\.[ \t]+(\S[^\n]{0,400})$")),
@@ -80,6 +94,7 @@ FORMS = {
         levels=_TEXINFO,
         block=re.compile(r"@(example|verbatim|smallexample|ignore)[ \t]*$"),
         end="@end {}",
+        code=re.compile(r"@(?:example|verbatim|smallexample)()"),
     ),
 }
 # What is no part of a title as it is read: a label, an entry of the index, a note, names of commands, marks.
@@ -96,7 +111,8 @@ def marked_reader(name: str) -> Callable[[str, str, int], Document]:
 
     def read(path: str, text: str, chunk_size: int) -> Document:
         del path, chunk_size
-        sections = sections_under(text, _marked_lines(FORMS[name], text))
+        text, headings = _marked_lines(FORMS[name], text)
+        sections = sections_under(text, headings)
         if name == "pod" and not _POD_WORDS.search(text, 0, sections[0].end):
             sections = sections[1:]  # `=encoding utf8` alone
         return Document(text=text, sections=sections)
@@ -104,21 +120,56 @@ def marked_reader(name: str) -> Callable[[str, str, int], Document]:
     return read
 
 
-def _marked_lines(form: _Form, text: str) -> Iterator[Heading]:
-    block, start = "", 0
-    for line in text.split("\n"):
-        end = min(start + len(line) + 1, len(text))
-        if block:
+def _marked_lines(form: _Form, text: str) -> tuple[str, list[Heading]]:
+    """Return a text with its blocks of code in fences, line by line as it was, and its headings."""
+    lines = text.split("\n")
+    found: list[tuple[int, int, str]] = []
+    block = code = ""
+    opened = 0
+    for number, line in enumerate(lines):
+        if code:
+            if line.strip().lower() == code.lower():
+                code = ""
+                _fence(form, lines, opened, number)
+            continue
+        begun = form.block.match(line) if form.block else None
+        if begun and number and _underlines(line, lines[number - 1]):
+            begun = None
+        if begun and form.code and form.code.fullmatch(line.strip()):  # in an example, a cell of a table too
+            code, opened = form.end.format(begun[1]), number
+        elif block:
             block = "" if line.strip().lower() == block.lower() else block
-        elif form.block is not None and (opened := form.block.match(line)):
-            block = form.end.format(opened[1])
-        elif found := form.heading.match(line):
-            title = _NAMED.sub(r"\1\2", _UNSEEN.sub("", _PLAIN_TWIN.sub(r"\1", found[2])))
+        elif begun:
+            block = form.end.format(begun[1])
+        elif heading := form.heading.match(line):
+            title = _NAMED.sub(r"\1\2", _UNSEEN.sub("", _PLAIN_TWIN.sub(r"\1", heading[2])))
             title = form.unread.sub("", title) if form.unread else title
             title = " ".join(_COMMAND.sub("", title).replace("~", " ").rstrip("=# \t").split())
             if title:
-                yield Heading(level=form.level(found[1]), title=title, start=start, end=end)
-        start = end
+                found.append((number, form.level(heading[1]), title))
+    text = "\n".join(lines)
+    starts = [*accumulate((len(line) + 1 for line in lines), initial=0)]
+    return text, [
+        Heading(level=level, title=title, start=starts[number], end=min(starts[number + 1], len(text)))
+        for number, level, title in found
+    ]
+
+
+def _fence(form: _Form, lines: list[str], first: int, last: int) -> None:
+    """Put the lines that open and close a block of code in Markdown's form."""
+    opener = form.code.fullmatch(lines[first].strip()) if form.code else None
+    said = opener[1] if opener and opener[1] else ""
+    if form.style and first and (style := form.style.fullmatch(lines[first - 1].strip())):
+        said, lines[first - 1] = said or style[1] or "", ""
+    inside = (len(found[1]) + 1 for line in lines[first + 1 : last] if (found := _FENCED.match(line)))
+    fence = "`" * max((3, *inside))
+    indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
+    lines[first], lines[last] = f"{indent}{fence}{said}", f"{indent}{fence}"
+
+
+def _underlines(line: str, above: str) -> bool:
+    """Say whether marks are the line below a title as AsciiDoc had them once: as long as it, or nearly."""
+    return above[:1].isalnum() and _RULE.fullmatch(line) is not None and abs(len(above) - len(line)) <= 1
 
 
 def read_restructured(path: str, text: str, chunk_size: int) -> Document:
@@ -262,10 +313,16 @@ def read_xml(path: str, text: str, chunk_size: int) -> Document:
     return read_lines(path, text, chunk_size)
 
 
-_ROFF = re.compile(r"[.'][ \t]*+(\\\"|[A-Za-z]{1,20})[ \t]*(.*)")
+_ROFF = re.compile(r"[.'][ \t]*+(\\[\"}]|[A-Za-z]{1,20}|$)[ \t]*(.*)")
 _ROFF_LEVELS = {"SH": 1, "Sh": 1, "SS": 2, "Ss": 2}
 _UNTIL = {"ig": "..", "de": "..", "am": "..", "TS": ".TE", "EQ": ".EN"}
 """Commands that open what nobody reads (a comment, a macro), or read as it stands (a table)."""
+# What neither shows nor ends a paragraph: a comment, the end of a condition, a type, a distance.
+_SILENT = frozenset({"", '\\"', "\\}", *"ad br el ft hy ie if ne nh PD Sm".split()})  # noqa: SIM905
+_BEFORE_TERM = {"TP": "\n\n", "TQ": ", "}
+_BELOW_TERM = frozenset({"RS", "IP"})
+_AFTER_TERM = frozenset("TP TQ IP HP PP P LP RE Pp Bl El".split())  # noqa: SIM905
+_LETTER = re.compile(r"[^\W\d_]")
 _TWO_TYPES = re.compile(r"[BIR]{2}")
 _MDOC = "Ar Cm Nm Pa Ev Va Li Dq Sq Ql Em Sy Op Dv Ic Xr Ad Ns Oo Oc No Pq Aq Bq It Fl Nd"
 _OF_MDOC = frozenset(_MDOC.split())
@@ -280,30 +337,77 @@ _SIGNS |= {"\\(em": "—", "\\(en": "–", "\\(co": "©", "\\e": "\\", "\\~": " 
 
 
 def read_manual(path: str, text: str, chunk_size: int) -> Document:
-    """Return the sections of a manual by `man` or `mdoc`, each line where it stood, without its commands."""
+    """Return the sections of a manual by `man` or `mdoc`, without its commands, each term with its text."""
     del path, chunk_size
-    shown: list[str] = []
-    headings: list[Heading] = []
-    offset, until, name = 0, "", ""
-    for line in text.split("\n"):
+    manual, until, name = _Manual(), "", ""
+    for number, line in enumerate(text.split("\n"), 1):
         found = _ROFF.match(line)
         command, rest = (found[1], found[2]) if found else ("", line)
         if until:
             is_row = until == ".TE" and line.rstrip() != until and not line.rstrip().endswith((";", "."))
-            said = _signed(line) if is_row else ""
+            command, said = "", _signed(line) if is_row else ""
             until = "" if line.rstrip() == until else until
         else:
             said, until = _spoken(command, rest), _UNTIL.get(command, "")
         if command == "Nm":  # alone it stands for what the page began with
             name = name or said
             said = said or name
-        if said and command in _ROFF_LEVELS:
-            level, end = _ROFF_LEVELS[command], offset + len(said)
-            headings.append(Heading(level=level, title=said, start=offset, end=end))
-        shown.append(said)
-        offset += len(said) + 1
-    whole = "\n".join(shown)
-    return Document(text=whole, sections=sections_under(whole, headings))
+        if said:
+            manual.add(number, command, said)
+        elif not found or command not in _SILENT:
+            manual.lay_out(command)
+    whole = "".join(manual.shown)
+    sections = sections_under(whole, manual.headings)
+    return Document(text=whole, sections=sections, lines=manual.numbers)
+
+
+@dataclass(slots=True)
+class _Manual:
+    """A manual as it grows: what joins the next line to it, and what the last and the next one are."""
+
+    shown: list[str] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    headings: list[Heading] = field(default_factory=list)
+    length: int = 0
+    join: str = ""
+    last: str = ""
+    is_term: bool = False
+    is_hanging: bool = False
+    may_be_term: bool = False
+
+    def lay_out(self, command: str) -> None:
+        """Take a command that shows nothing: a term's text follows it, or most often another paragraph."""
+        self.is_term, self.is_hanging = self.is_term or command in _BEFORE_TERM, command == "HP"
+        if command in _BELOW_TERM and self.may_be_term:
+            self.join = ": "
+        elif self.join != ": " or command in _AFTER_TERM:
+            self.join = _BEFORE_TERM.get(command, "\n\n")
+        self.may_be_term = False
+
+    def add(self, number: int, command: str, said: str) -> None:
+        """Add what a line shows."""
+        level, is_term = _ROFF_LEVELS.get(command, 0), self.is_term or command in {"It", "IP"}
+        is_below_heading = bool(self.headings) and self.length == self.headings[-1].end
+        if not self.shown or is_below_heading:
+            self.join = "\n" if self.shown else ""
+        elif level or (is_term and self.join != ", "):
+            self.join = "\n\n"
+        elif self.join == ": " and not (_LETTER.search(self.last) and self.last[1:] and self.last[-1] != ":"):
+            self.join = " "  # behind a mark or a number
+        is_first = is_below_heading or self.join in {"", "\n\n"}
+        self.may_be_term = is_first and not level and (self.is_hanging or said[-1] not in ".:;!?")
+        if self.join in {": ", ", ", " "}:
+            self.numbers[-1] = number
+        else:
+            self.numbers += [number] * max(1, len(self.join))
+        self.length += len(self.join)
+        if level:
+            end = self.length + len(said)
+            self.headings.append(Heading(level=level, title=said, start=self.length, end=end))
+        self.shown += (self.join, said)
+        self.length += len(said)
+        self.join, self.last = ": " if is_term else "\n", said
+        self.is_term = self.is_hanging = False
 
 
 def _spoken(command: str, rest: str) -> str:
