@@ -19,6 +19,7 @@ from langchain_context_engine.models.budget import split_tokens
 from langchain_context_engine.models.types import Key, Reason, Verdict
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.explain import Row
+from langchain_context_engine.trace.labels import meant
 
 SHOWN = ("All", "In the context", "Near misses", "Left out", "Duplicates")
 """What rows can be narrowed to: near misses lacked only room; duplicates have what they repeat beside."""
@@ -136,12 +137,21 @@ def _counted(rows: Sequence[Row], did: str, figure: str) -> str:
     return f"{len(rows):,} {did} ({', '.join(named)}{', …' if len(rows) > _NAMED else ''})" if rows else ""
 
 
-def rows_like(rows: Sequence[Row], shown: str = "All", search: str = "") -> list[Row]:
-    """Return the rows of one kind of `SHOWN` that hold every word searched, whatever its case and accents."""
+def rows_like(
+    rows: Sequence[Row], shown: str = "All", search: str = "", context: Context | None = None
+) -> list[Row]:
+    """Return the rows of one kind of `SHOWN` that hold every word searched, whatever its case and accents.
+
+    Where none does, those that are meant by it in their context: what holds a line of a file, say.
+    """
     words = folded(search).split()
     told = (row.details.get(name) for row in rows for name in ("winner", "duplicate_of"))
     repeated = {tuple(key) for key in told if key}
-    return [row for row in rows if _is_shown(row, shown, repeated) and _holds(row, words)]
+    of_kind = [row for row in rows if _is_shown(row, shown, repeated)]
+    if (like := [row for row in of_kind if _holds(row, words)]) or context is None:
+        return like
+    keys = set(meant(search, context))
+    return [row for row in of_kind if row.key in keys]
 
 
 def meant_by(rows: Sequence[Row], search: str) -> Row | None:

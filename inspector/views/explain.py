@@ -44,7 +44,7 @@ from langchain_context_engine.models.types import Candidate, Key, Reason, Verdic
 from langchain_context_engine.text.words import query_terms
 from langchain_context_engine.trace.explain import Names, Row, explain
 from langchain_context_engine.trace.labels import labels
-from langchain_context_engine.trace.what_if import Change, budget_that_admits, what_would_it_take
+from langchain_context_engine.trace.what_if import Change, budgets_that_admit, what_would_it_take
 
 SECTIONS = ("Candidates", "Budget", "Text")
 MISSING = "Why is X missing?"
@@ -65,8 +65,10 @@ TEXT_HEIGHT, LINES_HEIGHT = 210, 80
 MOST_CHANGES = 4
 MOST_TOLD = 5
 MOST_ADMITTED = 8
-TRIES, SECONDS, LONGER = 60, 3, 4
-"""What admits a candidate is looked for among so many numbers, so long; searched on, so many times that."""
+TRIES, SECONDS, LONGER = 60, 10, 4
+"""What admits a candidate is looked for among so many numbers, so long; searched on, so many times that.
+
+The time is for a machine that is busy: else one address showed two people different changes."""
 
 
 def show() -> None:
@@ -113,7 +115,8 @@ def search(rows: list[Row]) -> str:
 def candidates(opened: Opened, rows: list[Row], shown: str, find: str) -> None:
     """Draw the ranked table beside the candidate that is looked at, or why there is none."""
     # As the table has them: of duplicates the first that stands there is looked at.
-    found = {option_of(row.key): row for row in beneath(opened.context, rows_like(rows, shown, find))[0]}
+    like = rows_like(rows, shown, find, opened.context)
+    found = {option_of(row.key): row for row in beneath(opened.context, like)[0]}
     if found:
         # Of duplicates what repeats is looked for, not what stands.
         is_copy = [name for name, row in found.items() if fell_for(row) is Reason.DUPLICATE]
@@ -199,12 +202,20 @@ def not_offered(context: Context, label: str, named: str) -> list[KnownItem]:
     with cards.guard("Open the store again on the Collections page."):
         request, names = collections.within_scope(context.request), collections.asked_of(context)
         key = (collections.place_of_store(), repr(request), named)
-        if st.button(label, key="ask-store"):
+
+        def ask(seconds: float) -> None:
             with st.spinner("Asking the store…", show_time=True):
-                told = why_not_offered(collections.engine_of(names), request, named)
+                told = why_not_offered(collections.engine_of(names), request, named, seconds=seconds)
                 st.session_state["why-not"] = (key, told)
+
+        if st.button(label, key="ask-store"):
+            ask(0)
         asked, told = st.session_state.get("why-not", (None, ()))
         found = [item for item in told if not item.is_offered]
+        # Its rank is known at once; that a limit lets it in is found by answering so once more.
+        if asked == key and found and found[0].rank and st.button("What would let it in", key="ask-further"):
+            ask(SECONDS)
+            found = [item for item in st.session_state["why-not"][1] if not item.is_offered]
         if asked == key and not found:
             st.text(
                 "All that is called so was offered, and stands among the candidates."
@@ -433,7 +444,7 @@ def in_order(opened: Opened, row: Row) -> None:
     again = next(one for one in rows if one.key == row.key)
     told, button = st.columns([76, 24], vertical_alignment="center", gap="small")
     told.caption(f"Packed by rank, not by worth (selection: score, a replay): {again.sentence}.")
-    if button.button("Try in Tune", key="take-in-order", type="tertiary"):
+    if button.button("See it in Tune", key="take-in-order", type="tertiary"):
         open_with(opened, IN_ORDER, row.key)
 
 
@@ -455,7 +466,9 @@ def budget(opened: Opened, rows: list[Row]) -> None:
     told = f"Find the budgets that admit the first {len(lacking)}"
     if lacking and st.button(told, key="find-budgets", type="tertiary"):
         with st.spinner("Replaying under other budgets…", show_time=True):
-            st.session_state[f"admits-{opened.name}"] = {row.key: admits(context, row) for row in lacking}
+            changes = budgets_that_admit(context, [row.key for row in lacking])
+            found = {row.key: admits(change) for row, change in zip(lacking, changes, strict=True)}
+            st.session_state[f"admits-{opened.name}"] = found
     if shown:
         terms, wholes = query_terms(context.request.query), state.wholes_of(opened)
         table = ranked_rows(
@@ -471,9 +484,8 @@ def budget(opened: Opened, rows: list[Row]) -> None:
         )
 
 
-def admits(context: Context, row: Row) -> str:
+def admits(change: Change | None) -> str:
     """Return the least budget that was found to admit a candidate, and how many enter and leave then."""
-    change = budget_that_admits(context, row.key)
     if change is None:
         return "none found"
     return f"{'' if change.is_smallest else '≤ '}{change.after:,} · +{1 + len(change.enters)}" + (

@@ -68,7 +68,7 @@ def why_not_offered(
             the record as far as they can look one up.
         request: The question, or the whole request: `context.request` of a trace.
         named: An id, a place (`path`, `path:first-last`), a title, a piece of the text, or words of it.
-        seconds: So long is looked for what lets the first of them in, once it is offered.
+        seconds: So long is looked for what lets the first of them in, once it is offered; 0: it is not.
         **more: Fields of the request.
 
     Returns:
@@ -106,6 +106,8 @@ def why_not_offered(
             )
         items.append(item)
     items.sort(key=lambda item: (item.is_offered, item.rank or DEEPEST))
+    if not seconds:
+        return tuple(items)
     if items and items[0].rank is not None:
         items[0] = _let_in(items[0], engine, asked, seconds)
     elif len(items) == 1 and items[0].is_offered:

@@ -41,6 +41,8 @@ DEFAULT_LIMIT = 20
 """Candidates of a source that is asked outside an engine, without a limit."""
 
 _LINES = re.compile(r":\d[\d,-]*$")
+_BEGINNING = re.compile(r"[0-9a-f]{6,40}")
+_FILE = re.compile(r"[^/\s]\.\w{1,10}$")
 _MOST_HOLDING = 5
 
 _COLD_FROM = 5_000
@@ -249,9 +251,10 @@ class ChromaSource(CollectionSource):
         return self._shared.lexical.guarded(lambda: ids_named_in(text, index.snapshot, within))
 
     def look_up(self, named: str, request: ContextRequest) -> list[Candidate]:
-        """Return records in scope with this id, path, title or symbol, else some that hold it.
+        """Return records in scope with this id, path, title or symbol, else some that are called so in part.
 
-        Those that hold this very text come before those that only hold all of its words.
+        First those of a path's end or an id's beginning, then those that hold this very text, then those
+        that only hold all of its words.
 
         Raises:
             SourceError: The collection could not be read.
@@ -264,6 +267,8 @@ class ChromaSource(CollectionSource):
         found = self.get(ids, replace(request, query="", vector=None))
         if found or not named.strip():
             return found
+        if found := self.get(self._partly_called(named, path), replace(request, query="", vector=None)):
+            return found
         ids = self._handle.holding(named, scope, _MOST_HOLDING)
         found = self.get(ids, replace(request, query="", vector=None))
         asked = frozenset(query_terms(named))
@@ -271,6 +276,19 @@ class ChromaSource(CollectionSource):
             return found
         near = self.fetch(ContextRequest(query=named, scope=request.scope, limit=DEFAULT_LIMIT))
         return [each for each in near if asked.issubset(terms(_said(each)))][:_MOST_HOLDING]
+
+    def _partly_called(self, named: str, path: str) -> list[str]:
+        """Return the ids that begin with a hash, or whose path ends with one; none before they are read."""
+        index = self._shared.lexical.peek(self._handle) if self._keeps_index else None
+        is_hash = _BEGINNING.fullmatch(named) is not None
+        if index is None or not (is_hash or _FILE.search(path)):
+            return []
+        rows = index.snapshot.chosen(None).tolist()
+        ids = index.snapshot.ids_of(rows)
+        if is_hash:
+            return [id_ for id_ in ids if id_.startswith(named)]
+        names = index.snapshot.names_of(rows)
+        return [id_ for id_, own in zip(ids, names, strict=True) if own.get("path", "").endswith(f"/{path}")]
 
     def _scope(self, request: ContextRequest) -> Filter:
         return all_of(Not(HIDDEN), read_scope(request.scope))

@@ -8,15 +8,16 @@ that who asks again hears the same; what time did not suffice for is named.
 
 from __future__ import annotations
 
+import copy
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.models.types import Key, Ranked, Reason, Verdict
+from langchain_context_engine.models.types import Decision, Key, Ranked, Reason, Verdict
 from langchain_context_engine.pipeline.rank import rank, scale_weights
 from langchain_context_engine.pipeline.thresholds import Threshold
 from langchain_context_engine.trace.assemble import assemble, order
@@ -106,7 +107,7 @@ def what_would_it_take(
         ConfigError: The context has no such candidate, or is damaged.
     """
     with reading(context):
-        search = _search(context, key, engine, tries, seconds)
+        search = _search(context, key, engine, tries=tries, seconds=seconds)
         if search is None:
             return Changes()
         ways = {"budget": search.budget}
@@ -125,30 +126,59 @@ def what_would_it_take(
 
 def budget_that_admits(context: Context, key: Key) -> Change | None:
     """Return the change of the budget that admits a candidate; None where none is found or provable."""
-    try:
-        with reading(context):
-            search = _search(context, key, None, _TRIES, _SECONDS)
-            return None if search is None else next(search.budget(), None)
-    except (ConfigError, _TimeIsUpError):  # a part was a function of the caller's: nothing can be proved
-        return None
+    return next(budgets_that_admit(context, [key]))
 
 
-def _search(context: Context, key: Key, engine: Any, tries: int, seconds: float) -> _Search | None:
-    """Return what tries settings for a candidate; None where none can let it in."""
+def budgets_that_admit(context: Context, keys: Iterable[Key]) -> Iterator[Change | None]:
+    """Yield for each candidate what `budget_that_admits` gives; of many at less than they cost one by one."""
+    before: _Search | None = None
+    for key in keys:
+        found = None
+        try:
+            with reading(context):
+                search = _search(context, key, before=before)
+                before = search or before
+                found = None if search is None else next(search.budget(), None)
+        except (ConfigError, _TimeIsUpError):  # a part was a function of the caller's: nothing can be proved
+            pass
+        yield found
+
+
+def _search(
+    context: Context,
+    key: Key,
+    engine: Any = None,
+    *,
+    tries: int = _TRIES,
+    seconds: float = _SECONDS,
+    before: _Search | None = None,
+) -> _Search | None:
+    """Return what tries settings for a candidate, or None where none can let it in.
+
+    What was found out for another candidate of the context, `before`, is used.
+    """
     decision = context.final_decisions().get(key)
     if decision is None:
         raise ConfigError(f"no candidate {key!r} in this context")
     if decision.verdict is Verdict.KEPT or decision.reason in _UNREACHABLE:
         return None
-    return _Search(context, key, engine, tries, seconds)
+    search = copy.copy(before) if before else _Search(context, engine)
+    search.key, search.decision = key, decision
+    search.tries, search.began, search.seconds = tries, time.monotonic(), seconds
+    return search
 
 
 class _Search:
     """Tries settings for one candidate; each method yields the changes of one setting that let it in."""
 
-    def __init__(self, context: Context, key: Key, engine: Any, tries: int, seconds: float) -> None:
-        self.context, self.key, self.engine = context, key, engine
-        self.decision = context.final_decisions()[key]
+    key: Key
+    decision: Decision
+    tries: int
+    began: float
+    seconds: float
+
+    def __init__(self, context: Context, engine: Any) -> None:
+        self.context, self.engine = context, engine
         self.config = config_of(context, engine)
         # Whether the question is held in doubt changes no passage, unless a doubtful answer is emptied.
         is_emptied = self.config.when_doubtful == "empty"
@@ -156,7 +186,6 @@ class _Search:
         self.parts = self.config.model_copy(update=undoubted).parts()
         # The order is the same for every budget and every k.
         self.ordered = None if context.parts else order(context.candidates, context.request, self.parts)
-        self.tries, self.began, self.seconds = tries, time.monotonic(), seconds
 
     def budget(self) -> Iterator[Change]:
         """Give what the candidate lacked at its turn, some times that, or what those ranked better lacked."""

@@ -14,6 +14,7 @@ NOTES = [
     *({"id": f"n{n}", "text": f"Berth {n} is booked by the day.", "team": "red"} for n in range(40)),
     {"id": "tea", "text": "Tea is served at four, far from any berth.", "path": "docs/tea.md", "kind": "doc",
      "title": "Tea time", "team": "red"},
+    {"id": "3f2a9c1d0b7e", "text": "Sails are mended in May.", "team": "red"},
     {"id": "secret", "text": "Coffee is served at five.", "path": "docs/coffee.md", "team": "blue"},
 ]  # fmt: skip
 
@@ -32,11 +33,19 @@ def why(engine, named, **fields):
 
 
 @pytest.mark.parametrize(
-    "named", ["tea", "docs/tea.md", "docs/tea.md:3-9", "Tea time", "served at four", "serving tea far"]
-)
+    "named",
+    ["tea", "docs/tea.md", "docs/tea.md:3-9", "tea.md", "tea.md:5", "Tea time", "served at four",
+     "serving tea far"],
+)  # fmt: skip
 def test_a_record_is_meant_by_id_place_title_a_piece_of_its_text_or_words_of_it(engine, named):
     (found,) = why(engine, named, limit=20)
     assert (found.key[1], found.is_offered) == ("tea", False)
+
+
+def test_a_record_is_meant_by_the_beginning_of_its_hash_and_is_told_at_once_without_what_lets_it_in(engine):
+    (found,) = why(engine, "3f2a9c1d", limit=20, seconds=0)
+    assert (found.key[1], found.changes) == ("3f2a9c1d0b7e", ())
+    assert found.rank > 20
 
 
 def test_its_rank_is_told_in_each_leg_and_what_lets_it_in_holds(engine):

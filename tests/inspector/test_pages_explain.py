@@ -142,7 +142,7 @@ def test_what_time_did_not_suffice_for_is_named_and_searched_on(monkeypatch):
     assert "Not tried to the end: budget, weights." in said(at)
     assert "No single change" not in said(at)
     at.button(key="search-on").click().run()
-    assert given == [(60, 3), (240, 12)]
+    assert given == [(60, 10), (240, 40)]
 
 
 def keys_of(context):

@@ -94,6 +94,15 @@ def test_the_budget_line_stands_after_the_last_that_got_in_and_is_drawn_from_all
     assert all(row.verdict is Verdict.DROPPED for row in rows[at + 1 :])
 
 
+def test_a_line_of_a_file_is_found_in_the_record_that_holds_it():
+    """ "no source offered it" was said of `exceptions.py:90`, a line of the best ranked."""
+    places = {"path": "src/exceptions.py", "start_line": 87, "end_line": 111}
+    context = a_context([a_candidate(id="e", text="raise", metadata=places), a_candidate(id="o", text="no")])
+    rows = rows_of(context)
+    assert [row.key[1] for row in rows_like(rows, "All", "exceptions.py:90", context)] == ["e"]
+    assert not rows_like(rows, "All", "exceptions.py:900", context)
+
+
 def test_rows_are_narrowed_by_fate_and_words_and_a_missing_one_is_meant_before_one_that_stands():
     rows = rows_of(a_context(**TIGHT))
     assert all(row.verdict is Verdict.KEPT for row in rows_like(rows, "In the context"))
