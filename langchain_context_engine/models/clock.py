@@ -48,9 +48,9 @@ def read_instant(value: object) -> datetime | None:
     """Return the instant that a value names, in UTC, or None where none can be read.
 
     Read are: datetimes and dates, ISO 8601 strings (a month or a year is its first day), dates as people,
-    mail, git and databases write them (English months; of two numbers before a year of four digits the day is
-    the one above twelve, and where both could be a month only dots tell), epoch seconds and finer ones as numbers or
-    numeric strings. Naive values are UTC. Digits that are a year, month, day, day of a year, minute or second
+    mail, git and databases write them (English months; of two numbers before a year of four digits the day
+    is the one above twelve, and where both could be a month only dots tell), epoch seconds and finer ones as
+    numbers or numeric strings. Naive values are UTC. Digits that are a year, month, day, minute or second
     between 1900 and 2100 are that: as epoch seconds they would be in 1970.
     """
     try:

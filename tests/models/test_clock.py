@@ -78,7 +78,9 @@ def test_epoch_seconds_and_milliseconds_stay_what_they_are(value):
     assert read_instant(value) == MORNING
 
 
-@pytest.mark.parametrize("value", [20241301, 20240230, 18991231, 21000101, 2024400, 202413, -20240501, 1899, 2100])
+@pytest.mark.parametrize(
+    "value", [20241301, 20240230, 18991231, 21000101, 2024400, 202413, -20240501, 1899, 2100]
+)
 def test_digits_that_are_no_day_of_these_centuries_are_seconds(value):
     """F9."""
     assert read_instant(value) == datetime.fromtimestamp(value, tz=UTC)
