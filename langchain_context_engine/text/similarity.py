@@ -190,8 +190,17 @@ def _words_differ(a: Wording, b: Wording) -> bool:
     if a.is_program and b.is_program:
         is_turned_round = a.negations != b.negations and a.affirmed == b.affirmed
     else:
-        is_turned_round = a.negations != b.negations or bool(a.stems - b.stems and b.stems - a.stems)
+        is_swapped = (
+            bool(a.stems - b.stems and b.stems - a.stems) or _swaps_letter(a, b) or _swaps_letter(b, a)
+        )
+        is_turned_round = a.negations != b.negations or is_swapped
     return is_turned_round or _differ_below_banner(a.lines, b.lines)
+
+
+def _swaps_letter(a: Wording, b: Wording) -> bool:
+    """Whether an `a` is no article but a name, and another letter in the other text: plan A and plan B."""
+    is_more = a.tokens.count("a") > b.tokens.count("a")
+    return is_more and any(len(word) == 1 for word in b.stems - a.stems)
 
 
 def _differ_below_banner(a: list[str], b: list[str]) -> bool:
