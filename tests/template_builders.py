@@ -30,6 +30,10 @@ LINES = st.sampled_from(
         "```  ",
         "\t```",
         "a ``` b",
+        "- ```",
+        "1. ~~~ sh",
+        "  text",
+        "    text",
     ]
 )
 MARKDOWN = st.lists(LINES, max_size=8).map("\n".join)

@@ -9,6 +9,9 @@ from langchain_context_engine.errors import EmbeddingError
 
 Vector = list[float]
 
+_SHORTEST, _LONGEST = 1e-18, 1e18
+"""Between these the square of a vector's length is a number in single precision, in which stores count."""
+
 
 def is_blank(text: str) -> bool:
     """Return whether there is nothing to embed: the text is empty or only spaces."""
@@ -83,8 +86,9 @@ def _fault(vector: Sequence[float], expected: int) -> str:
         return "an empty vector"
     if len(vector) != expected:
         return f"{len(vector)} dimensions instead of {expected}"
-    if not all(map(math.isfinite, vector)):
-        return "a vector with NaN or infinity"
-    if not any(vector):
+    length = math.hypot(*vector)
+    if not length <= _LONGEST:
+        return f"a vector with {'NaN or infinity' if not math.isfinite(length) else 'numbers too large'}"
+    if length < _SHORTEST:
         return "a zero vector"
     return ""

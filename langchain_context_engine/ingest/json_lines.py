@@ -16,7 +16,9 @@ from langchain_context_engine.ingest.sections import Document, Parts, Section
 from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.freeze import clean_text
 
-_TEXT_FIELDS = ("text", "content", "page_content", "document")
+_DUMPED = ("page_content", "pageContent")
+"""The text of a Document that LangChain dumped, in Python or JavaScript."""
+_TEXT_FIELDS = ("text", "content", *_DUMPED, "document")
 _ID_FIELDS = ("id", "id_")
 _METADATA_FIELDS = ("metadata", "meta")
 _VECTOR_FIELDS = frozenset({"embedding", "embeddings", "vector"})
@@ -35,8 +37,8 @@ class JsonLines:
         path: The file.
         mapping: Target → field of the object. Targets are `text`, `id` and names of metadata; a
             field may be a dotted path into nested objects. Fields that no target names keep their
-            own names. By default the text is `text`, `content`, `page_content` or `document`, the
-            id is `id`, and a line without one gets an id from its content.
+            own names. By default the text is `text`, `content`, `page_content`, `pageContent` or
+            `document`, the id is `id`, and a line without one gets an id from its content.
         metadata: More for every record.
 
     Raises:
@@ -142,7 +144,7 @@ def read_record(
     holder = next((name for name, held in objects.items() if held is not None), "")
     if holder:
         inner = objects[holder] or {}
-        own = {"type", "id"} if "page_content" in row else set()
+        own = {"type", "id"} if _is_dumped(row) else set()
         # Named in the mapping, a field of theirs has another name.
         renamed = {source.removeprefix(f"{holder}.") for source in mapping.values()}
         fields = {n: v for n, v in fields.items() if n not in {holder, *own}}
@@ -163,7 +165,11 @@ def read_record(
 def _unwrapped(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a LangChain Document's own fields where an object is one as serialised; any other as it is."""
     inside = row.get("kwargs")
-    return inside if isinstance(inside, dict) and "page_content" in inside else row
+    return inside if isinstance(inside, dict) and _is_dumped(inside) else row
+
+
+def _is_dumped(row: Mapping[str, Any]) -> bool:
+    return any(name in row for name in _DUMPED)
 
 
 def _find(
@@ -246,7 +252,7 @@ def read_documents(path: str, text: str) -> Document | None:
     if isinstance(data, dict) and len(data) == 1:
         (data,) = data.values()
     items = data if isinstance(data, list) else [data]
-    is_dump = sum(isinstance(item, dict) and "page_content" in _unwrapped(item) for item in items)
+    is_dump = sum(isinstance(item, dict) and _is_dumped(_unwrapped(item)) for item in items)
     if not (isinstance(data, list) or is_dump):
         return None
     records = [read_record(item) if isinstance(item, dict) else None for item in items]

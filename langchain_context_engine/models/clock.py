@@ -22,8 +22,8 @@ _MILLISECONDS_FROM = 1e11
 _FINER = 1000
 _END_OF_CENTURIES = 4_102_444_800
 _FIRST_YEAR, _AFTER_LAST_YEAR = 1900, 2100
-_DAY_FORMATS = {4: "%Y", 8: "%Y%m%d", 14: "%Y%m%d%H%M%S"}
-_MONTH = re.compile(r"\d{4}-\d{2}")
+_DAY_FORMATS = {4: "%Y", 6: "%Y%m", 7: "%Y%j", 8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}
+_MONTH_OR_DAY_OF_YEAR = re.compile(r"\d{4}-\d{2,3}", re.ASCII)
 # A zone behind a space, as git and databases print it, and its name beside it.
 _ZONE = re.compile(r"(?<=\d) *(?:UTC|GMT|Z|([+-]\d{2}:?\d{2})(?: +\(?[A-Z]{3,4}\)?)?)$")
 _WRITTEN = re.compile(r"[\w,. :/+\-]{6,80}")
@@ -49,10 +49,10 @@ def read_instant(value: object) -> datetime | None:
     """Return the instant that a value names, in UTC, or None where none can be read.
 
     Read are: datetimes and dates, ISO 8601 strings (a month or a year is its first day), dates as people,
-    mail, git and databases write them (English months; of two numbers before a year the day is the one above
-    twelve, and where both could be a month only dots tell), epoch seconds and finer ones as numbers or
-    numeric strings. Naive values are UTC. Eight digits that are a day between 1900 and 2100 are that day,
-    four that are such a year its first: as epoch seconds they would be in 1970.
+    mail, git and databases write them (English months; of two numbers before a year of four digits the day
+    is the one above twelve, and where both could be a month only dots tell), epoch seconds and finer ones as
+    numbers or numeric strings. Naive values are UTC. Digits that are a year, month, day, minute or second
+    between 1900 and 2100 are that: as epoch seconds they would be in 1970.
     """
     try:
         if type(value) in {int, float} or (type(value) is str and len(value) <= _LONGEST_KEPT):
@@ -80,7 +80,7 @@ _read_plain = lru_cache(maxsize=_MOST_KEPT, typed=True)(_read)
 
 def _read_text(text: str) -> datetime | None:
     text = text.partition("[")[0]  # a zone's name, as Java and JavaScript add it
-    if day := _read_day(f"{text}-01".replace("-", "") if _MONTH.fullmatch(text) else text):
+    if day := _read_day(text.replace("-", "") if _MONTH_OR_DAY_OF_YEAR.fullmatch(text) else text):
         return day
     if "_" not in text:  # which Python takes for one between the digits of a number
         try:
@@ -102,8 +102,9 @@ def _read_written(text: str) -> datetime | None:
     if not _WRITTEN.fullmatch(text):
         return None
     readings = {
-        parser.parse(text, dayfirst=day_first, default=default, tzinfos=_zone)
+        parser.parse(text, dayfirst=day_first, yearfirst=year_first, default=default, tzinfos=_zone)
         for day_first in _orders(text)
+        for year_first in (False, True)
         # What is taken from the default was not written: a time alone, a month without its year.
         for default in (datetime(2004, 1, 1, tzinfo=UTC), datetime(2008, 3, 2, tzinfo=UTC))
     }
@@ -126,7 +127,7 @@ def _orders(text: str) -> tuple[bool, ...]:
 
 
 def _read_day(text: str) -> datetime | None:
-    """Return the day that eight digits name, its second that fourteen name, the year of four, or None."""
+    """Return the instant that the digits of a date name, by how many they are, or None."""
     text = text.removesuffix(".0")
     if len(text) not in _DAY_FORMATS or not (text.isascii() and text.isdigit()):
         return None

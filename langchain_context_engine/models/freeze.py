@@ -17,7 +17,11 @@ from pydantic_core import to_jsonable_python
 
 from langchain_context_engine.errors import ConfigError
 
-_BLANK = re.compile(r"[\s\x00-\x1f\u00ad\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]*\Z")
+# Unicode's Default_Ignorable_Code_Point, space, controls, and Braille's empty cell.
+_BLANK = re.compile(
+    r"[\s\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    r"\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]*\Z"
+)
 T = TypeVar("T")
 
 DEEPEST, MOST_VALUES = 50, 10_000

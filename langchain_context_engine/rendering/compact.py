@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from langchain_context_engine.errors import ConfigError, UnknownNameError
-from langchain_context_engine.models.freeze import clean_text
+from langchain_context_engine.models.freeze import clean_text, is_blank
 from langchain_context_engine.rendering.containment import fill
 from langchain_context_engine.text.tokens import Count, resolve_tokenizer
 from langchain_context_engine.text.truncate import Truncator, extractive, keep_start
@@ -63,7 +63,7 @@ def compact(text: str, allowance: int, count: Count, compactor: Compactor) -> Co
     else:
         if not isinstance(shorter, str):
             problem = f"gave {type(shorter).__name__} instead of a text"
-        elif not shorter.strip():
+        elif is_blank(shorter):
             problem = "gave nothing"
         elif (tokens := count(shorter := clean_text(shorter.strip()))) <= allowance:
             return CompactResult(shorter, is_compacted=True)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from langchain_context_engine.text.text_tables import FENCE, fences
 
-_LAST_LINE = re.compile(r"(?:\A|[\n\r]) {0,3}(?:`{3,}|~{3,})[ \t]*\Z")
+_LAST_LINE = re.compile(r"(?:\A|[\n\r]) *(?:`{3,}|~{3,})[ \t]*\Z")
 _SLOT = re.compile(r"\{\{([^{}]*)\}\}")
 _ATTRIBUTE = re.compile(r"""<[A-Za-z][^<>]*=\s*(?:"[^"<>]*|'[^'<>]*)\Z""")
 _LIST_MARKER = re.compile(r" {0,3}(?:[-+*]|[0-9]{1,9}[.)]) +")
@@ -203,7 +203,7 @@ def close_fence(text: str) -> str:
     if not opener:
         return text
     line = FENCE.match(opener)
-    closer = line[1] + line[2] if line else ""
+    closer = " " * len(line[1]) + line[2] if line else ""
     return text + ("" if text.endswith(("\n", "\r")) else "\n") + closer
 
 

@@ -36,8 +36,8 @@ SELDOM_LAST = frozenset(
 )
 """Abbreviations that end a sentence only where a capital follows."""
 
-INITIALS = re.compile(r"(?!I$)[A-Z](?:\.[A-Z])*")
-"""Of a name: one capital, or several with stops; not "I"."""
+INITIALS = re.compile(r"(?!I$)[A-Z]|[^\W\d_](?:\.[^\W\d_])+")
+"""Of a name or of words: one capital, not "I", or several letters with stops."""
 
 
 _END = re.compile(
@@ -53,6 +53,7 @@ _END = re.compile(
 _NEWLINE = re.compile("\n")
 _LAST_WORD = re.compile(r"(?<![^\W_])(?<![^\W_]\.)[^\W_]++(?:\.[^\W_]++)*+$")
 _NEXT = re.compile(r"\s*[\"'“‘(\[«*_]*")
+_NEXT_INITIAL = re.compile(r" [^\W\d_]\.")
 _NEW_BLOCK = re.compile(r"[ \t\r]*(?:\n|#{1,6} |[-*+•–] |\d+[.)] |\||>|<|$)")
 _CODE_LINE = re.compile(
     r"[;{}(\[]\s*$|^\s*[)}\]]"
@@ -252,6 +253,8 @@ def _ends(text: str, start: int, match: re.Match[str]) -> bool:
     word = found[0] if found else ""
     lower = word.lower()
     if lower in NEVER_LAST or (lower in NUMBERED and after.isdigit()):
+        return False
+    if len(word) == 1 and word.islower() and _NEXT_INITIAL.match(text, match.end()):
         return False
     is_list_number = word.isdigit() and head.strip() == word
     if is_list_number or (INITIALS.fullmatch(word) and lower not in SELDOM_LAST):

@@ -37,6 +37,7 @@ from langchain_context_engine.text.sentences import is_code
 from langchain_context_engine.text.words import stem
 
 _LIGHT_PUNCTUATION = str.maketrans(dict.fromkeys("\"'`.,;:()[]{}*!?‘’“”", " "))
+_UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")
 _ARTICLES = frozenset({"a", "an", "the"})
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"(?:(?<!\w)[-−])?\d+")
@@ -68,7 +69,7 @@ class Wording:
 
     @kept_property
     def folded(self) -> str:
-        """The text in NFC, case-folded, each run of space as one space: equal for exact duplicates."""
+        """What is seen of it in NFC, case-folded, a run of space as one: equal for exact duplicates."""
         return " ".join(self._lower.split())
 
     @kept_property
@@ -125,7 +126,8 @@ class Wording:
     def _lower(self) -> str:
         if self.text.isascii():
             return self.text.lower()
-        return unicodedata.normalize("NFC", unicodedata.normalize("NFC", self.text).casefold())
+        seen = _UNSEEN.sub("", self.text)
+        return unicodedata.normalize("NFC", unicodedata.normalize("NFC", seen).casefold())
 
 
 def similarity(a: Wording, b: Wording, threshold: float, *, is_same_thing: bool = False) -> float:
@@ -188,8 +190,17 @@ def _words_differ(a: Wording, b: Wording) -> bool:
     if a.is_program and b.is_program:
         is_turned_round = a.negations != b.negations and a.affirmed == b.affirmed
     else:
-        is_turned_round = a.negations != b.negations or bool(a.stems - b.stems and b.stems - a.stems)
+        is_swapped = (
+            bool(a.stems - b.stems and b.stems - a.stems) or _swaps_letter(a, b) or _swaps_letter(b, a)
+        )
+        is_turned_round = a.negations != b.negations or is_swapped
     return is_turned_round or _differ_below_banner(a.lines, b.lines)
+
+
+def _swaps_letter(a: Wording, b: Wording) -> bool:
+    """Whether an `a` is no article but a name, and another letter in the other text: plan A and plan B."""
+    is_more = a.tokens.count("a") > b.tokens.count("a")
+    return is_more and any(len(word) == 1 for word in b.stems - a.stems)
 
 
 def _differ_below_banner(a: list[str], b: list[str]) -> bool:

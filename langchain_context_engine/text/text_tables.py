@@ -146,8 +146,13 @@ def _trimmed(text: str, start: int, end: int) -> int:
 
 _FEW_BYTES = 2**23
 
-FENCE = re.compile(r"(?:\A|(?<=[\n\r]))( {0,3})(`{3,}|~{3,})([^\n\r]*)")
-"""A line that may open or close a fenced block: what indents it, the run, and what follows that."""
+FENCE = re.compile(
+    r"(?:\A|(?<=[\n\r]))( {0,3}(?:(?:[-+*]|[0-9]{1,9}[.)]) {1,4})++| *+)(`{3,}|~{3,})([^\n\r]*)"
+)
+"""A line that may open or close a fenced block: its indent or list markers, the run, what follows that."""
+
+_DEEPEST = 3
+"""Spaces that may indent a fence, beyond what indents the item that it stands in."""
 
 _RULE = re.compile(
     r"^[ \t]*+\|?+(?:[ \t]*+:?+-++:?+[ \t]*+\|)++(?:[ \t]*+:?+-++:?+)?+[ \t\r]*+$", re.MULTILINE
@@ -201,17 +206,36 @@ def fences(
 
     As in CommonMark: three or more backticks or tildes, indented by at most three spaces; what follows the
     backticks on that line holds none; closed by a line of at least as many of the same and nothing else.
+    One that stands behind a list marker is none where a line outside the item comes before its end.
     """
     opener: re.Match[str] | None = None
+    indent = seen = 0
     for fence in FENCE.finditer(text) if "```" in text or "~~~" in text else ():
+        is_listed = not fence[1].isspace() and fence[1] != ""
+        if opener is not None and _leaves(text[seen : fence.end()], indent):
+            opener = None
+        seen = fence.end()
         if opener is None:
-            if (fence[2][0] == "~" or "`" not in fence[3]) and may_open(fence):
-                opener = fence
-        elif fence[2].startswith(opener[2]) and not fence[3].strip():
+            is_near = is_listed or len(fence[1]) <= _DEEPEST
+            if is_near and (fence[2][0] == "~" or "`" not in fence[3]) and may_open(fence):
+                opener, indent = fence, len(fence[1]) if is_listed else 0
+        elif (
+            not is_listed
+            and len(fence[1]) <= indent + _DEEPEST
+            and fence[2].startswith(opener[2])
+            and not fence[3].strip()
+        ):
             yield opener, fence
             opener = None
-    if opener is not None:
+    if opener is not None and not _leaves(text[seen:], indent):
         yield opener, None
+
+
+def _leaves(text: str, indent: int) -> bool:
+    """Return whether a line of a text stands outside what is indented so far."""
+    if not indent:
+        return False
+    return any(line.strip() and line[:indent].strip() for line in text.splitlines())
 
 
 def _underlines(text: str, fence: re.Match[str]) -> bool:

@@ -449,8 +449,10 @@ def _good_ends(text: str, end: int) -> Iterator[int]:
     last = _outside_rows(found, text, end)
     if last == end:
         near = max(0, end - min(int(end * _MOST_GIVEN_UP), _WINDOW))
-        ends = [near + b for _, b in sentence_spans(text[near : end + _SENTENCE_WINDOW]) if near + b <= end]
-        if ends:
+        # From the beginning of a line: a rest of one looks like a short line, which ends a sentence.
+        line = max(text.rfind("\n", 0, near) + 1, near - _SENTENCE_WINDOW)
+        ends = [line + b for _, b in sentence_spans(text[line : end + _SENTENCE_WINDOW]) if line + b <= end]
+        if ends and ends[-1] >= near:
             yield boundary_from(text, ends[-1], -1)
         if end < len(text) and not (text[end].isspace() or text[end - 1].isspace()):
             near = max(0, min(near, end - _WORD_WINDOW))

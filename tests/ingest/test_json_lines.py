@@ -120,6 +120,7 @@ def test_json_lines_in_a_folder_are_passages_with_their_fields_and_rows_of_data(
     [
         DUMPED,
         {**DUMPED, "id": None, "type": "Document"},
+        {"pageContent": "hello", "metadata": DUMPED["metadata"]},
         {**DUMPED, "metadata": json.dumps(DUMPED["metadata"])},
         f"{json.dumps(DUMPED)},",
         {

@@ -29,6 +29,13 @@ MORNING = datetime(2024, 5, 1, 8, tzinfo=UTC)
         ("2024-W18-3", DAY),
         ("2024-122", DAY),
         ("2024-05", DAY),
+        ("202405", DAY),
+        (202405, DAY),
+        ("2024-122", DAY),
+        ("2024122", DAY),
+        (2024122, DAY),
+        ("202405010800", MORNING),
+        (202405010800, MORNING),
         ("2024", datetime(2024, 1, 1, tzinfo=UTC)),
         (2024, datetime(2024, 1, 1, tzinfo=UTC)),
     ],
@@ -59,7 +66,7 @@ def test_dates_are_read_as_git_databases_and_mail_print_them(value):
     [
         "2024-13", "2024-400", "12 Foo 2024 10:00", "Mon, 99 May 2024 12:00:00", "2024-05-01 12:00 CEST",
         "01/05/2024", "30 Feb 2024", "Mayday 1, 2024", "1 Mays 2024", "1_000", "2024-05-01 13:00 PM",
-        "00:00",
+        "00:00", "24-05-01", "13/05/24",
     ],
 )  # fmt: skip
 def test_what_only_looks_like_a_date_is_none(value):
@@ -72,7 +79,9 @@ def test_epoch_seconds_and_milliseconds_stay_what_they_are(value):
     assert read_instant(value) == MORNING
 
 
-@pytest.mark.parametrize("value", [20241301, 20240230, 18991231, 21000101, 2024050, -20240501, 1899, 2100])
+@pytest.mark.parametrize(
+    "value", [20241301, 20240230, 18991231, 21000101, 2024400, 202413, -20240501, 1899, 2100]
+)
 def test_digits_that_are_no_day_of_these_centuries_are_seconds(value):
     """F9."""
     assert read_instant(value) == datetime.fromtimestamp(value, tz=UTC)

@@ -76,7 +76,9 @@ def test_a_request_field_of_the_wrong_type_is_refused_naming_it(wrong):
         ContextRequest(**wrong)
 
 
-@pytest.mark.parametrize("text", ["\u200b", "\ufeff\n", " \u00ad\u2060 ", "\x00\x1f"])
+@pytest.mark.parametrize(
+    "text", ["\u200b", "\ufeff\n", " \u00ad\u2060 ", "\x00\x1f", "\u3164", "\u2800\ufe0f"]
+)
 def test_a_text_in_which_nothing_can_be_seen_is_empty(text):
     """D26."""
     context = ContextEngine(

@@ -19,7 +19,8 @@ def test_case_spaces_and_unicode_form_do_not_matter():
     """D28: the better ranked is kept, with its own spelling and bytes."""
     text = "Réunion décalée à l'été"
     nfc, nfd = unicodedata.normalize("NFC", text), unicodedata.normalize("NFD", text)
-    items = ranked(nfd, nfc, text.upper(), "  Réunion   décalée\tà\nl'été ")
+    unseen = "\ufeffRé\u00adunion déca\u200blée à l'été"
+    items = ranked(nfd, nfc, text.upper(), "  Réunion   décalée\tà\nl'été ", unseen)
     kept, decisions = dedupe(items)
     assert [item.candidate.text for item in kept] == [nfd]
     assert kept[0].also_in == tuple(item.key for item in items[1:])

@@ -64,8 +64,10 @@ def test_writing_without_capitals_has_as_many_pieces_as_sentences():
         f"on day {i} we sailed past the old lighthouse again. nobody saw the pilot." for i in range(60)
     )
     assert len(sentence_spans(chat)) == 120
-    context = ContextEngine(sources=[ListSource([a_candidate(text=chat)])]).build("the pilot", budget=600)
-    assert context.tokens > 550
+    lines = "\n".join(f"on day {i} we sailed by the old lighthouse" for i in range(100))
+    for text in (chat, lines):
+        context = ContextEngine(sources=[ListSource([a_candidate(text=text)])]).build("the pilot", budget=600)
+        assert context.tokens > 550
 
 
 def fenced(text):

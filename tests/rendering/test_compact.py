@@ -35,6 +35,7 @@ class Model:
         (RuntimeError("no: api_key=sk-test"), "RuntimeError"),
         (AIMessage(""), "gave nothing"),
         (AIMessage(" \n\t"), "gave nothing"),
+        (AIMessage(" \u200b\u3164"), "gave nothing"),
         (AIMessage([{"type": "image_url", "image_url": "x"}]), "gave nothing"),
         (None, "gave nothing"),
         (AIMessage([]), "gave nothing"),

@@ -62,7 +62,19 @@ def test_closing_agrees_with_a_commonmark_parser(text):
     assert open_fence_at(closed, len(closed)) == ""
     if closed != text:
         assert ends_with_fence(closed)
-        assert any("AFTER" in code for code in code_of(f"{text}\nAFTER"))
+        closer = closed.splitlines()[-1]
+        indent = closer.removesuffix(closer.lstrip())
+        assert any("AFTER" in code for code in code_of(f"{text}\n{indent}AFTER"))
+
+
+@pytest.mark.parametrize("marker", ["- ", "1. ", "10. ", "- - ", "*   "])
+def test_a_fence_behind_a_list_marker_is_closed_within_its_item(marker):
+    """B10."""
+    indent = " " * len(marker)
+    cut = f"{marker}```sh\n{indent}make"
+    assert close_fence(cut) == f"{cut}\n{indent}```"
+    assert close_fence(f"{cut}\n{indent}```\n\nend") == f"{cut}\n{indent}```\n\nend"
+    assert close_fence(f"{cut}\n\nend") == f"{cut}\n\nend"
 
 
 def test_a_piece_from_within_a_fence_is_opened_again():

@@ -91,6 +91,7 @@ async def test_all_that_a_model_sees_is_within_the_budget(max_tokens, failing):
     if max_tokens >= 5:
         assert count(text_of(result)) <= max_tokens
     assert result.structured_content is None
+    assert (text_of(result) == "Nothing fits the budget.") == (max_tokens == 5 and not failing)
     assert ("down" in text_of(result) or "Note" in text_of(result)) == (failing and not 0 < max_tokens < 40)
 
 
