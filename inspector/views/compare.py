@@ -35,7 +35,7 @@ NOT_OFFERED = "not offered"
 _NAMED = 3
 _CHANGES = 6
 _LONGEST_NAME, _LONGEST = 70, 80
-_LINES = re.compile(r"\S+:\d+-\d+(?= · )")
+_LINES = re.compile(r"(?<!\S)[^\s:]++:\d++-\d++(?= · )")
 _UNRANKED = 10**6
 _FEW = 3
 _GROUPS = ("Not alike in the texts", "In no text, for different reasons", "Treated alike")
