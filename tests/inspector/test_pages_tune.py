@@ -80,6 +80,18 @@ def test_only_what_changed_is_shown_where_that_is_wanted_and_the_chosen_one_is_t
     assert "<strong>B</strong>" in told
 
 
+def test_a_budget_is_turned_by_steps_up_to_four_times_the_answers_and_any_is_written():
+    """It went to where everything would fit: 180 tokens a pixel."""
+    opened = {"upload-1": a_context(budget=1000)}
+    at = a_page("tune", trace="upload-1", opened=opened, budget="1313")
+    slider = at.slider(key="budget")
+    assert (slider.max, slider.step, slider.value) == (4000, 20, 1313)
+    for tokens in (9001, 1002):
+        next(one for one in at.number_input if one.label == "Budget, tokens").set_value(tokens).run()
+        assert at.slider(key="budget").value == tokens
+        assert f"of {tokens:,} tokens" in said(at)
+
+
 def test_settings_come_from_the_address_and_nonsense_in_it_is_dropped():
     given = {"budget": "300", "w_relevance": "7", "order": "evil", "w_nope": "1", "w_importance": "0.3"}
     at = a_page("tune", trace=WEIGHTED, **given)
