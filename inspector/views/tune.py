@@ -305,8 +305,9 @@ def figures(before: tuple[Context, list[Row]], after: tuple[Context, list[Row]],
     grades = grading.grades_of(old.request.query)
     if grades:
         was, now = quality(*before, grades), quality(*after, grades)
+        told.append(f"evidence in the text {wording.share(was.recall)} → {wording.share(now.recall)}")
         told.append(
-            f"nDCG@10 {wording.ratio(now.ndcg)} {changed(change(was, now))} "
+            f"nDCG@10, of the order alone, {wording.ratio(now.ndcg)} {changed(change(was, now))} "
             f"({wording.share(now.coverage)} judged)"
         )
     st.html('<p class="ce-facts ce-figures">' + "".join(f"<span>{one}</span>" for one in told) + "</p>")
