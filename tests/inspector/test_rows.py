@@ -217,6 +217,25 @@ def test_a_duplicate_stands_with_its_survivor_whether_that_is_in_or_fell_too():
         assert how_joined(context, shown[1].key) == "The same but for articles and punctuation."
 
 
+def test_of_a_duplicate_it_is_told_in_what_it_is_alike():
+    """ "100 % alike" and "Nothing new in it" stood over lines that were marked as new."""
+    whole = "Invoices go out on the first working day of the month, and plants are watered on Friday."
+    texts = (whole, whole.partition(", and")[0])
+    found = [
+        a_candidate(id=str(i), text=text, relevance=0.9 - i / 10, metadata={"path": "a.md"})
+        for i, text in enumerate(texts)
+    ]
+    for context, told in (
+        (a_context(), "the same but for articles and punctuation"),
+        (a_context(found), "all that would stand of it is said there"),
+    ):
+        (row,) = (row for row in rows_of(context) if context.final_decisions()[row.key].repeats)
+        cells = [one["cells"]["text"] for one in ranked_rows(context, rows_of(context), {}, ())]
+        assert any(f", {told} " in piece for text in cells if isinstance(text, list) for piece, _ in text)
+        assert how_joined(context, row.key).lower().startswith(told)
+    assert how_joined(context, row.key).endswith("marked below are the whole texts.")
+
+
 @pytest.mark.parametrize("budget", [10, 60, 150, 2000])
 def test_rows_funnel_near_misses_and_groups_count_one_number_each(budget):
     """Of 74 answers 56 had another number of duplicates in the head than in the rows."""
