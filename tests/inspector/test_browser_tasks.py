@@ -380,6 +380,17 @@ def test_the_back_key_leads_from_an_answer_to_the_list_as_it_was_searched(visit,
     assert page.url == listed
 
 
+def test_words_that_a_passage_has_lead_to_it_in_the_answer_and_are_marked(visit, folder):
+    page = visit("?q=paddle+june")
+    row(page, id_of(folder, WEIGHTED.request.query)).locator("td").nth(2).click()
+    page.wait_for_url("**/explain?**find=**")
+    page.locator(".ce-text mark").first.wait_for()
+    settle(page)
+    marked = {mark.inner_text().lower() for mark in page.locator(".ce-text mark").all()}
+    assert {"paddle", "june"} <= marked
+    assert page.get_by_label("Why is X missing?").input_value() == "paddle june"
+
+
 def test_every_word_has_enough_contrast_in_both_themes(visit, folder):
     trace = id_of(folder, DUPLICATES.request.query)
     duplicate = with_reason(DUPLICATES, Reason.DUPLICATE)
