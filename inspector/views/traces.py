@@ -331,7 +331,9 @@ def files() -> list[exports.File]:
             return []
         asked = searched(journal, conditions(st.session_state.get("sorted") or SORTS[0]))
         rows = rows_found(journal, asked, count(journal, asked), 0, count(journal, asked))
-    table = exports.as_csv([dataclasses.asdict(row) for row in rows])
+    table = exports.as_csv(
+        [{**dataclasses.asdict(row), "milliseconds": round(row.milliseconds, 1)} for row in rows]
+    )
     only = "" if st.session_state["only"] == "All" else st.session_state["only"]
     name = "-".join(["questions", *re.findall(r"\w+", f"{only} {asked['search']}".lower())])
     return [

@@ -36,7 +36,7 @@ from inspector.grading import UNJUDGED, grade_columns, grade_rows, quality_rows,
 from inspector.knobs import can_turn_to, changes, recorded, turned_by
 from inspector.marking import cut, cut_pieces, cut_tokens, how_joined, passages_of_text, pieces
 from inspector.palette import FATE_COLOURS, FATES
-from inspector.views.compare import aligned, changed, moves_html, told_keys
+from inspector.views.compare import aligned, changed, compared_files, moves_html, told_keys
 from inspector.views.traces import trace_rows
 from inspector.wording import option_of, zone_of
 from langchain_context_engine import Budget, Context, Journal, Template, diff, replay
@@ -309,6 +309,13 @@ def test_candidates_are_aligned_by_key_what_differs_above_what_is_alike_each_cou
         "Treated alike: 1",
     ]
     assert aligned({"A": rows_of(one), "B": rows_of(one)}, {"A": one, "B": one}, only=True) == []
+
+
+def test_what_is_compared_is_taken_away_with_its_whole_text_and_its_rank():
+    context = a_context([a_candidate(id="x", text="alpha " * 200)])
+    (file,) = compared_files({"A": rows_of(context)}, {"A": context}, ["t"])
+    (line,) = csv.DictReader(io.StringIO(file.data.decode("utf-8-sig")))
+    assert (line["text"], line["A rank"]) == ("alpha " * 200, "1")
 
 
 def test_what_is_cut_to_another_length_is_not_alike():
