@@ -1,21 +1,29 @@
 // One press of the back key goes back one page, section or trace: what else changes within a page replaces its
-// address. Streamlit names the next page's trace on the present page first: that entry becomes the next page's.
+// address. Streamlit names the next page's trace on the present page first: that becomes the next page's entry, and
+// a page that had no trace has its own address back, with what was searched there.
 (() => {
   if (window.contextInspectorAddress) return;
   window.contextInspectorAddress = true;
   const named = ({ search }, name) => new URLSearchParams(search).get(name);
   const push = history.pushState.bind(history);
   let onTheWay = null;
+  let from = null;
   history.pushState = (state, title, address) => {
     const next = new URL(address, location.href);
     const isSamePage = next.pathname === location.pathname;
     const trace = named(location, 'trace');
-    const isOther = trace !== null && trace !== named(next, 'trace');
+    const isOther = trace !== named(next, 'trace');
     const isSameSection = named(next, 'section') === named(location, 'section');
-    const isWay = location.href === onTheWay && next.search === location.search;
-    if (isSamePage ? !isOther && isSameSection : isWay) history.replaceState(state, title, address);
-    else push(state, title, address);
+    const isWay = !isSamePage && location.href === onTheWay && next.search === location.search;
+    const left = isSamePage && isOther && trace === null ? location.href : null;
+    if (isWay && from !== null) {
+      history.replaceState(state, title, from);
+      push(state, title, address);
+    } else if (isWay || (isSamePage && (trace === null || !isOther) && isSameSection)) {
+      history.replaceState(state, title, address);
+    } else push(state, title, address);
     onTheWay = isSamePage && isOther ? location.href : null;
+    from = left;
   };
   // U undoes wherever the focus is, on a slider or in a box for numbers too; where one writes words, it is a letter.
   document.addEventListener('keydown', (event) => {

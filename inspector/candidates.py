@@ -11,14 +11,14 @@ from typing import NamedTuple
 from inspector import wording
 from inspector.grid import Column, GridRow
 from inspector.knobs import budget_of, group_of
-from inspector.marking import pieces
+from inspector.marking import ALIKE, pieces
 from inspector.palette import GREY, OTHERS, RED, ROOM, colours_of, fate_of, fell_for, stacked
 from inspector.wording import one_line, option_of
 from langchain_context_engine.journal.traces import folded
 from langchain_context_engine.models.budget import split_tokens
 from langchain_context_engine.models.types import Key, Reason, Verdict
 from langchain_context_engine.trace.context import Context
-from langchain_context_engine.trace.explain import Row
+from langchain_context_engine.trace.explain import Names, Row
 from langchain_context_engine.trace.labels import meant
 
 SHOWN = ("All", "In the context", "Near misses", "Left out", "Duplicates")
@@ -219,6 +219,8 @@ def ranked_rows(
     rows, copies = beneath(context, rows)
     known = {row.key: f"#{row.place}" if row.place else row.label for row in everyone or rows}
     full = max((row.score or 0.0 for row in rows), default=0.0) or 1.0
+    # Its labels take milliseconds, which each step of a walk would wait for.
+    names = Names(context) if any(row.details.get("similarity") == ALIKE for row in rows) else None
     table: list[GridRow] = []
     line = last_kept(rows) if everyone is None or len(everyone) == len(rows) else None
     for index, row in enumerate(rows):
@@ -228,7 +230,9 @@ def ranked_rows(
             "cite": row.citation,
             "from": (admits or {}).get(row.key, ""),
         }
-        told = f"stands for {copies[row.key]} " if copies[row.key] else repeats_told(context, row, known)
+        told = (
+            f"stands for {copies[row.key]} " if copies[row.key] else repeats_told(context, names, row, known)
+        )
         if told:
             cells["text"] = [(told, True), *pieces(one_line(row.text), terms)]
         if wholes and row.key in wholes and row.verdict is Verdict.KEPT:
@@ -240,13 +244,18 @@ def ranked_rows(
     return table
 
 
-def repeats_told(context: Context, row: Row, known: Mapping[Key, str]) -> str:
-    """Return whom a duplicate repeats, and how alike they are; "" of others."""
-    winner, alike = context.final_decisions()[row.key].repeats, row.details.get("similarity")
-    if winner is None:
+def repeats_told(context: Context, names: Names | None, row: Row, known: Mapping[Key, str]) -> str:
+    """Return whom a duplicate repeats, and how alike they are; "" of others.
+
+    No share is told of what is alike in all that was compared: by what is.
+    """
+    decision, alike = context.final_decisions()[row.key], row.details.get("similarity")
+    if decision.repeats is None:
         return ""
-    share = f", {math.floor(alike)} % alike" if isinstance(alike, int | float) else ""
-    return f"repeats {known.get(winner, winner[1])}{share} "
+    how = names.how_alike(decision) if names else ""
+    if isinstance(alike, int | float) and alike < ALIKE:
+        how = f"{math.floor(alike)} % alike"
+    return f"repeats {known.get(decision.repeats, decision.repeats[1])}{f', {how}' if how else ''} "
 
 
 def beneath(context: Context, rows: Sequence[Row]) -> tuple[list[Row], Counter[Key]]:

@@ -15,7 +15,7 @@ from typing import Any
 from langchain_context_engine.config import EngineConfig, as_data
 from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.models.types import Candidate, Verdict
+from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.pipeline.selection import SELECTIONS
 from langchain_context_engine.ranking.fusion import Fusion
 from langchain_context_engine.ranking.signals import SIGNALS
@@ -230,18 +230,6 @@ def recorded(context: Context) -> Knobs:
 def choices(knob: str, value: str) -> list[str]:
     """Return what a knob that is a choice can be, what was recorded included."""
     return list(dict.fromkeys((*_CHOICES[knob], value)))
-
-
-def largest_budget(context: Context) -> int:
-    """Return where the budget's slider ends: where everything would fit, and twice the budget at least.
-
-    Raises:
-        ConfigError: The trace is damaged.
-    """
-    dropped = (decision for decision in context.decisions if decision.verdict is Verdict.DROPPED)
-    with reading(context):
-        needed = sum(int(decision.details.get("needed", 0)) for decision in dropped)
-    return max(500, 2 * context.budget, -(-(context.tokens + needed) // 100) * 100)
 
 
 def turned_by(knobs: Knobs, settings: Mapping[str, Any]) -> Knobs:

@@ -172,7 +172,9 @@ def how_joined(context: Context, key: Key) -> str:
         return sentence(f"{what} count as one") if rules else ""
     if "threshold" in details and details.get("similarity") != ALIKE:
         how += f"; from {details['threshold']:g} % on {what} count as one"
-    return sentence(how.replace("all that would stand", "nothing new in it: all that would stand"))
+    if decision.stage == "pack" and "duplicate_of" not in details:
+        how += "; compared was what would stand, in part or whole, and marked below are the whole texts"
+    return sentence(how)
 
 
 def cut_pieces(passage: Passage) -> list[tuple[str, bool]]:

@@ -81,7 +81,7 @@ def follow_address(*, names: bool) -> None:
             session.pop(key, None)
             session.pop(f"log-{key}", None)
         if "find" in session:
-            session["find"] = ""
+            session["find"] = st.query_params.get("find", "")
     if names and name and asked != name:
         st.query_params["trace"] = name
 

@@ -222,8 +222,15 @@ def compared_files(
     """Return every candidate with its fate in each context, as a file."""
     if not contexts:
         return []
-    table = aligned(columns, contexts, only=False)
-    cells = exports.as_csv([row["cells"] for row in table if "cells" in row])
+    texts = {option_of(key): next(iter(of.values())).text for key, of in by_key(columns).items()}
+    table = [
+        # Its place in the ranking is its rank, beside which "where" is the place in a file.
+        {name.replace(" place", " rank"): cell for name, cell in row["cells"].items()}
+        | {"text": texts[row["id"]]}
+        for row in aligned(columns, contexts, only=False)
+        if "cells" in row
+    ]
+    cells = exports.as_csv(table)
     name = wording.file_name(contexts["A"].request.query, traces, "compared.csv")
     return [File("Candidates compared, CSV", cells, name)]
 

@@ -357,9 +357,14 @@ def pair(opened: Opened, winner: Key, duplicate: Key) -> None:
         st.caption(f"Only the first {marking.LONGEST:,} characters of each were compared.")
 
 
+def looked_for(context: Context) -> list[str]:
+    """Return what is marked: the question's words, and what is looked for in its answer."""
+    return [*query_terms(context.request.query), *query_terms(st.session_state.get("find") or "")]
+
+
 def text(context: Context, row: Row, tall: str) -> None:
-    """Draw a candidate's text, the question's words marked; of one that was cut, what stands and what not."""
-    terms = query_terms(context.request.query)
+    """Draw a candidate's text, what is looked for marked; of one that was cut, what stands and what not."""
+    terms = looked_for(context)
     kept = next((p for p in context.passages if p.key == row.key), None)
     if kept is not None and kept.is_truncated and kept.spans:
         counted = cut_tokens(context, kept)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
 from urllib.parse import unquote
@@ -12,11 +13,13 @@ from urllib.parse import unquote
 import streamlit as st
 
 from inspector import cards, exports, grid, opening, state, wording
-from inspector.state import one_of, whether
+from inspector.candidates import rows_like
+from inspector.state import Opened, one_of, whether
 from inspector.wording import WITHOUT_WORDS, one_line
-from langchain_context_engine import Journal
+from langchain_context_engine import ConfigError, Context, Journal
 from langchain_context_engine.journal import TraceRow
 from langchain_context_engine.journal.traces import folded
+from langchain_context_engine.trace.labels import labels
 
 PAGE_SIZE = 50
 EVERY = "2s"
@@ -73,6 +76,8 @@ SEARCHED = (
     "and of every candidate its id and place."
 )
 _ELSEWHERE = "text, place, warning"
+MOST_READ = 20
+"""Answers of a page that are read to name where words are: one takes some hundredths of a second."""
 _QUOTES = re.compile(r"[\"“”„«»]")
 
 
@@ -207,14 +212,17 @@ def listing(is_live: bool) -> None:
         place, below = st.container(), st.container()
         page = below.pagination(pages, key="page", **state.BOUND) if pages > 1 else 1
         traces = rows_found(journal, asked, found, (page - 1) * PAGE_SIZE, PAGE_SIZE)
+        words = folded(asked["search"] or st.session_state["q"] or "").split()
+        found_at = state.remember(
+            ("places", *words, *(trace.id for trace in traces)), lambda: places(journal, traces, words)
+        )
         since = st.session_state["live-since"]
         shown = sum(trace.time > since for trace in traces)
         unseen = journal.count(since=since + timedelta(microseconds=1)) - shown if is_live else 0
     with place:
         head(found, total, unseen)
         if traces or is_live:
-            words = folded(asked["search"] or st.session_state["q"] or "").split()
-            table(traces, sort, words, is_live=is_live, has_pages=pages > 1)
+            table(traces, sort, words, found_at, is_live=is_live, has_pages=pages > 1)
         if not traces:
             st.text(f"No recorded question is like that. {SEARCHED}")
             if st.button("Clear the search, the days and the filter", key="clear"):
@@ -251,8 +259,8 @@ def rows_found(
     return sorted(rows, key=lambda row: found_in(row, words) != "question")[offset : offset + limit]
 
 
-def found_in(row: TraceRow, words: Sequence[str]) -> str:
-    """Return in which fields of a row searched words are; what is in none is elsewhere."""
+def found_in(row: TraceRow, words: Sequence[str], context: Context | None = None) -> str:
+    """Return in which fields of a row, or else of its answer, searched words are."""
     if len(words) == 1 and len(words[0]) >= SHORT_ID and row.id.startswith(words[0]):
         return "id"
     fields = {
@@ -260,8 +268,25 @@ def found_in(row: TraceRow, words: Sequence[str]) -> str:
         "note": folded(f"{row.note} {' '.join(row.tags)}"),
         "source": folded(" ".join((*row.source_timings, *row.offered))),
     }
-    own = (next((name for name, text in fields.items() if word in text), _ELSEWHERE) for word in words)
+    if context is not None:
+        named = (*(candidate.id for candidate in context.candidates), *labels(context).values())
+        fields |= {
+            "passage": folded(" ".join(passage.text for passage in context.passages)),
+            "candidate": folded(" ".join(named)),
+            "warning": folded(" ".join(context.warnings)),
+        }
+    last = _ELSEWHERE if context is None else "model answer"
+    own = (next((name for name, text in fields.items() if word in text), last) for word in words)
     return ", ".join(dict.fromkeys(own))
+
+
+def places(journal: Journal, traces: Sequence[TraceRow], words: Sequence[str]) -> dict[str, str]:
+    """Return of each answer where searched words are; the first that have them elsewhere are read for it."""
+    found = {trace.id: found_in(trace, words) for trace in traces}
+    for trace in [one for one in traces if _ELSEWHERE in found[one.id]][:MOST_READ]:
+        with suppress(ConfigError):
+            found[trace.id] = found_in(trace, words, journal.trace(trace.id))
+    return found
 
 
 def show_new() -> None:
@@ -306,7 +331,9 @@ def files() -> list[exports.File]:
             return []
         asked = searched(journal, conditions(st.session_state.get("sorted") or SORTS[0]))
         rows = rows_found(journal, asked, count(journal, asked), 0, count(journal, asked))
-    table = exports.as_csv([dataclasses.asdict(row) for row in rows])
+    table = exports.as_csv(
+        [{**dataclasses.asdict(row), "milliseconds": round(row.milliseconds, 1)} for row in rows]
+    )
     only = "" if st.session_state["only"] == "All" else st.session_state["only"]
     name = "-".join(["questions", *re.findall(r"\w+", f"{only} {asked['search']}".lower())])
     return [
@@ -314,8 +341,16 @@ def files() -> list[exports.File]:
     ]
 
 
-def table(traces: list[TraceRow], sort: str, words: Sequence[str], *, is_live: bool, has_pages: bool) -> None:
-    """Draw the rows, and open the chosen one."""
+def table(
+    traces: list[TraceRow],
+    sort: str,
+    words: Sequence[str],
+    found_at: Mapping[str, str],
+    *,
+    is_live: bool,
+    has_pages: bool,
+) -> None:
+    """Draw the rows, and open the chosen one, at what has the searched words."""
 
     def tick(name: str, is_ticked: bool) -> None:
         others = [one for one in st.session_state.get("ticked", []) if one != name]
@@ -329,7 +364,7 @@ def table(traces: list[TraceRow], sort: str, words: Sequence[str], *, is_live: b
     grid.draw(
         "traces",
         COLUMNS if traces else (),
-        trace_rows(traces, cards.zone(), since, words),
+        trace_rows(traces, cards.zone(), since, found_at),
         label="The recorded questions. J and K walk, a click or Enter opens one.",
         walks=True,
         below=106 if has_pages else 56,
@@ -343,11 +378,23 @@ def table(traces: list[TraceRow], sort: str, words: Sequence[str], *, is_live: b
     )
     name = st.session_state.pop("opens", None)
     if name is not None:
-        state.open_page(name)
+        # What stands in the question or a note narrows no candidates.
+        is_inside = any(one in found_at.get(name, "") for one in ("passage", "candidate", _ELSEWHERE))
+        state.open_page(name, **({"find": " ".join(words)} if is_inside and holds(name, words) else {}))
+
+
+def holds(name: str, words: Sequence[str]) -> bool:
+    """Return whether a candidate of an answer has all searched words."""
+    with suppress(ConfigError):
+        return bool(rows_like(state.rows_of(Opened(name, state.open_named(name))), search=" ".join(words)))
+    return False
 
 
 def trace_rows(
-    traces: Iterable[TraceRow], zone: tzinfo, since: datetime | None = None, words: Sequence[str] = ()
+    traces: Iterable[TraceRow],
+    zone: tzinfo,
+    since: datetime | None = None,
+    found_at: Mapping[str, str] | None = None,
 ) -> list[grid.GridRow]:
     """Return one row for each recorded question, in the order given.
 
@@ -355,7 +402,7 @@ def trace_rows(
         traces: The questions.
         zone: Where the viewer is.
         since: What was asked later is marked as new.
-        words: What was searched, folded.
+        found_at: Where searched words are, by the id of an answer.
     """
     rows: list[grid.GridRow] = []
     for trace in traces:
@@ -364,7 +411,7 @@ def trace_rows(
         cells = {
             "time": wording.time(trace.time, zone),
             "question": [("new ", True), (question, False)] if is_new else question,
-            "found": found_in(trace, words),
+            "found": (found_at or {}).get(trace.id, ""),
             "status": str(trace.status),
             "kept": wording.number(trace.kept),
             "candidates": wording.number(trace.candidates),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -26,8 +27,10 @@ from langchain_context_engine.trace.replay import REQUERY_SETTINGS, Diff
 REST = 2.0
 """Seconds: what is turned again before is turned on."""
 
-LONGEST_COUNT = 7
-"""Digits of a budget that an address may ask for, whatever would fit."""
+TIMES, LEAST_END, STEPS = 4, 500, 200
+"""How far a slider of tokens goes: so many budgets of the answer, tokens at least, steps at most."""
+MOST_TOKENS = 9_999_999
+"""A number that is written, or stands in an address, may be any up to this."""
 
 TOLD = "A is as recorded, B as turned."
 VIEWS = ("Candidates", "Texts")
@@ -51,7 +54,7 @@ BOUNDS: Mapping[str, tuple[float, float, float]] = {
     "k": (0, 50, 1), "item_cap": (1, FULL, 1), "source_cap": (1, FULL, 1), "threshold": (50, FULL, 1),
     "min_score": (0, 1, 0.01),
 }  # fmt: skip
-"""Of a knob that is a number, or a kind of them: least, most (0: where everything would fit), step."""
+"""Of a knob that is a number, or a kind of them: least, most (0: some budgets of the answer), step."""
 
 
 class Try(NamedTuple):
@@ -196,34 +199,7 @@ def draw_knobs(opened: Opened, recorded: Knobs) -> None:
     if session.get("knobs-of") not in {None, opened.name}:
         turn_to(opened.name, recorded)
     session["knobs-of"] = opened.name
-    largest = tuning.largest_budget(opened.context)
-
-    def knob(name: str) -> None:
-        label, value, meaning = plain(label_of(name)), recorded[name], meanings().get(label_of(name))
-        bounds = BOUNDS.get(name) or BOUNDS.get(name.partition("_")[0] + "_")
-        if bounds:
-            # Whatever was recorded, or is to be tried, can be shown.
-            shown, (least, most, step) = [value, session.get(name, value)], bounds
-            asked = st.query_params.get(name, "")
-            if not most and asked.isdecimal() and len(asked) <= LONGEST_COUNT:
-                shown.append(int(asked))
-            least, most = min(least, *shown), max(most or largest, *shown)
-            of = type(value)
-            slider, field = st.columns([68, 32], vertical_alignment="bottom", gap="small")
-            slider.slider(
-                label, of(least), of(most), value, step=of(step), key=name, help=meaning, **state.BOUND
-            )
-            drawn = session[name]
-            # One of its own for each value: an earlier one that is still told would turn the slider back.
-            figure = f"figure-{name}-{drawn}"
-            field.number_input(
-                label, of(least), of(most), drawn, step=of(step), key=figure, label_visibility="collapsed",
-                on_change=type_in, args=(name, figure, drawn),
-            )  # fmt: skip
-        else:
-            options = tuning.choices(name, value)
-            st.selectbox(label, options, options.index(value), key=name, **state.BOUND)
-
+    knob = partial(draw_knob, recorded=recorded, end=max(LEAST_END, TIMES * opened.context.budget))
     with st.expander("Weights", expanded=True):
         weights(recorded, knob)
     with st.expander("Budget and caps", expanded=True):
@@ -241,11 +217,47 @@ def draw_knobs(opened: Opened, recorded: Knobs) -> None:
                 knob(name)
 
 
+def draw_knob(name: str, recorded: Knobs, end: int) -> None:
+    """Draw a knob: a slider beside its number, which may be beyond the slider's end, or a choice."""
+    session, label, value = st.session_state, plain(label_of(name)), recorded[name]
+    bounds = BOUNDS.get(name) or BOUNDS.get(name.partition("_")[0] + "_")
+    if not bounds:
+        options = tuning.choices(name, value)
+        st.selectbox(label, options, options.index(value), key=name, **state.BOUND)
+        return
+    if name in (typed := session.get("typed", {})):
+        session[name] = typed[name]
+    # Whatever was recorded, or is to be tried, can be shown.
+    shown, (least, most, step) = [value, session.get(name, value)], bounds
+    highest, turned_by, asked = most or MOST_TOKENS, step, st.query_params.get(name, "")
+    if not most:
+        turned_by = max(1, 10 * round(end / STEPS / 10))
+        shown += [int(asked)] if asked.isdecimal() and len(asked) <= len(str(MOST_TOKENS)) else []
+    least, most = min(least, *shown), max(most or end, *shown)
+    of, meaning = type(value), meanings().get(label_of(name))
+    slider, field = st.columns([68, 32], vertical_alignment="bottom", gap="small")
+    slider.slider(
+        label, of(least), of(most), value, step=of(turned_by), key=name, help=meaning, **state.BOUND
+    )
+    drawn = session[name]
+    if typed.get(name, drawn) != drawn:
+        # With another end it is another slider to Streamlit, and took what the address had.
+        st.rerun()
+    typed.pop(name, None)
+    # One of its own for each value: an earlier one that is still told would turn the slider back.
+    figure = f"figure-{name}-{drawn}"
+    field.number_input(
+        label, of(least), of(max(highest, most)), drawn, step=of(step), key=figure,
+        label_visibility="collapsed", on_change=type_in, args=(name, figure, drawn),
+    )  # fmt: skip
+
+
 def type_in(name: str, figure: str, drawn: float) -> None:
     """Turn a knob to the number that was written beside it."""
     typed = st.session_state.get(figure, drawn)
     if typed != drawn:
         st.session_state[name] = typed
+        st.session_state["typed"] = {name: typed}
 
 
 def weights(recorded: Knobs, knob: Callable[[str], None]) -> None:
@@ -293,8 +305,9 @@ def figures(before: tuple[Context, list[Row]], after: tuple[Context, list[Row]],
     grades = grading.grades_of(old.request.query)
     if grades:
         was, now = quality(*before, grades), quality(*after, grades)
+        told.append(f"evidence in the text {wording.share(was.recall)} → {wording.share(now.recall)}")
         told.append(
-            f"nDCG@10 {wording.ratio(now.ndcg)} {changed(change(was, now))} "
+            f"nDCG@10, of the order alone, {wording.ratio(now.ndcg)} {changed(change(was, now))} "
             f"({wording.share(now.coverage)} judged)"
         )
     st.html('<p class="ce-facts ce-figures">' + "".join(f"<span>{one}</span>" for one in told) + "</p>")

@@ -163,7 +163,7 @@ def sheets(client: Any) -> list[Sheet]:
 
 
 def describe(collection: Any) -> Sheet:
-    """Return what a collection is like; metadata keys are those of its first records."""
+    """Return what a collection is like; metadata keys are those of its first records, the usual first."""
     handle = CollectionHandle(collection)
     sample = handle.rows(None, ("metadatas",), most=_SEEN).values()
     keys = Counter(key for row in sample for key in row["metadatas"] or {})
@@ -178,7 +178,7 @@ def describe(collection: Any) -> Sheet:
         "embedder": str(
             (collection.metadata or {}).get(_MODEL) or (type(named).__name__ if named else "") or "not said"
         ),
-        "metadata keys": ", ".join(key for key, _ in keys.most_common()),
+        "metadata keys": ", ".join(sorted(keys, key=lambda key: (-keys[key], key))),
     }
 
 

@@ -369,6 +369,28 @@ def test_one_press_of_the_back_key_goes_back_one_page(visit, folder):
     assert "/explain" not in page.url
 
 
+def test_the_back_key_leads_from_an_answer_to_the_list_as_it_was_searched(visit, folder):
+    """It led to `/?trace=…`: all questions, and nothing searched."""
+    page = visit(f"?only=In+part&q={WEIGHTED.request.query.split()[0]}")
+    listed, shown = page.url, table_of(page)
+    open_question(page, folder, WEIGHTED)
+    page.go_back()
+    page.get_by_label("Search").wait_for()
+    until(page, lambda: page.inner_text("h1") == "Traces" and table_of(page) == shown)
+    assert page.url == listed
+
+
+def test_words_that_a_passage_has_lead_to_it_in_the_answer_and_are_marked(visit, folder):
+    page = visit("?q=paddle+june")
+    row(page, id_of(folder, WEIGHTED.request.query)).locator("td").nth(2).click()
+    page.wait_for_url("**/explain?**find=**")
+    page.locator(".ce-text mark").first.wait_for()
+    settle(page)
+    marked = {mark.inner_text().lower() for mark in page.locator(".ce-text mark").all()}
+    assert {"paddle", "june"} <= marked
+    assert page.get_by_label("Why is X missing?").input_value() == "paddle june"
+
+
 def test_every_word_has_enough_contrast_in_both_themes(visit, folder):
     trace = id_of(folder, DUPLICATES.request.query)
     duplicate = with_reason(DUPLICATES, Reason.DUPLICATE)

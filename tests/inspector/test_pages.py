@@ -163,7 +163,7 @@ def test_an_answer_is_found_by_its_own_id_its_beginning_and_a_candidates_address
     for words, expected, where in (
         (first, ["which “ropes”?"], "id"),
         (first[:8], ["which “ropes”?"], "id"),
-        (option_of(found[1].key), ["who else?"], "source, text, place, warning"),
+        (option_of(found[1].key), ["who else?"], "source, candidate"),
         ("“ropes are old”", ["who else?"], "note"),
     ):
         at = a_page("traces", journal=path, monkeypatch=monkeypatch, q=words)
@@ -191,7 +191,7 @@ def test_what_has_the_words_in_its_question_comes_before_what_has_them_in_a_pass
 
     assert found() == (
         ["plants?", "Who waters the plants?", "late", "Who else?"],
-        ["question", "question", "text, place, warning", "text, place, warning"],
+        ["question", "question", "passage", "passage"],
     )
     assert found(sorted="-time")[0] == ["Who waters the plants?", "Who else?", "plants?", "late"]
 

@@ -80,6 +80,29 @@ def test_only_what_changed_is_shown_where_that_is_wanted_and_the_chosen_one_is_t
     assert "<strong>B</strong>" in told
 
 
+def test_a_budget_is_turned_by_steps_up_to_four_times_the_answers_and_any_is_written():
+    """It went to where everything would fit: 180 tokens a pixel."""
+    opened = {"upload-1": a_context(budget=1000)}
+    at = a_page("tune", trace="upload-1", opened=opened, budget="1313")
+    slider = at.slider(key="budget")
+    assert (slider.max, slider.step, slider.value) == (4000, 20, 1313)
+    for tokens in (9001, 1002):
+        next(one for one in at.number_input if one.label == "Budget, tokens").set_value(tokens).run()
+        assert at.slider(key="budget").value == tokens
+        assert f"of {tokens:,} tokens" in said(at)
+
+
+def test_what_a_budget_does_to_the_evidence_is_told_beside_the_order(tmp_path, monkeypatch):
+    """Of a passage graded 3 that came in nothing was told: nDCG is of the order alone."""
+    context = a_context(budget=40, truncator="none")
+    with Journal(tmp_path / "j.db") as journal:
+        trace = journal.record(context)
+        journal.judge(context.request.query, ("memories", "d"), 3)
+    at = a_page("tune", trace=trace, journal=tmp_path / "j.db", monkeypatch=monkeypatch, budget="2000")
+    assert "evidence in the text 0 % → 100 %" in said(at)
+    assert "nDCG@10, of the order alone, " in said(at)
+
+
 def test_settings_come_from_the_address_and_nonsense_in_it_is_dropped():
     given = {"budget": "300", "w_relevance": "7", "order": "evil", "w_nope": "1", "w_importance": "0.3"}
     at = a_page("tune", trace=WEIGHTED, **given)

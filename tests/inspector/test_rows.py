@@ -33,10 +33,10 @@ from inspector.candidates import (
 )
 from inspector.exports import as_csv, as_markdown, rows_as_csv
 from inspector.grading import UNJUDGED, grade_columns, grade_rows, quality_rows, tally
-from inspector.knobs import can_turn_to, changes, largest_budget, recorded, turned_by
+from inspector.knobs import can_turn_to, changes, recorded, turned_by
 from inspector.marking import cut, cut_pieces, cut_tokens, how_joined, passages_of_text, pieces
 from inspector.palette import FATE_COLOURS, FATES
-from inspector.views.compare import aligned, changed, moves_html, told_keys
+from inspector.views.compare import aligned, changed, compared_files, moves_html, told_keys
 from inspector.views.traces import trace_rows
 from inspector.wording import option_of, zone_of
 from langchain_context_engine import Budget, Context, Journal, Template, diff, replay
@@ -226,6 +226,25 @@ def test_a_duplicate_stands_with_its_survivor_whether_that_is_in_or_fell_too():
         assert how_joined(context, shown[1].key) == "The same but for articles and punctuation."
 
 
+def test_of_a_duplicate_it_is_told_in_what_it_is_alike():
+    """ "100 % alike" and "Nothing new in it" stood over lines that were marked as new."""
+    whole = "Invoices go out on the first working day of the month, and plants are watered on Friday."
+    texts = (whole, whole.partition(", and")[0])
+    found = [
+        a_candidate(id=str(i), text=text, relevance=0.9 - i / 10, metadata={"path": "a.md"})
+        for i, text in enumerate(texts)
+    ]
+    for context, told in (
+        (a_context(), "the same but for articles and punctuation"),
+        (a_context(found), "all that would stand of it is said there"),
+    ):
+        (row,) = (row for row in rows_of(context) if context.final_decisions()[row.key].repeats)
+        cells = [one["cells"]["text"] for one in ranked_rows(context, rows_of(context), {}, ())]
+        assert any(f", {told} " in piece for text in cells if isinstance(text, list) for piece, _ in text)
+        assert how_joined(context, row.key).lower().startswith(told)
+    assert how_joined(context, row.key).endswith("marked below are the whole texts.")
+
+
 @pytest.mark.parametrize("budget", [10, 60, 150, 2000])
 def test_rows_funnel_near_misses_and_groups_count_one_number_each(budget):
     """Of 74 answers 56 had another number of duplicates in the head than in the rows."""
@@ -299,6 +318,13 @@ def test_candidates_are_aligned_by_key_what_differs_above_what_is_alike_each_cou
         "Treated alike: 1",
     ]
     assert aligned({"A": rows_of(one), "B": rows_of(one)}, {"A": one, "B": one}, only=True) == []
+
+
+def test_what_is_compared_is_taken_away_with_its_whole_text_and_its_rank():
+    context = a_context([a_candidate(id="x", text="alpha " * 200)])
+    (file,) = compared_files({"A": rows_of(context)}, {"A": context}, ["t"])
+    (line,) = csv.DictReader(io.StringIO(file.data.decode("utf-8-sig")))
+    assert (line["text"], line["A rank"]) == ("alpha " * 200, "1")
 
 
 def test_what_is_cut_to_another_length_is_not_alike():
@@ -423,5 +449,3 @@ def test_a_change_that_admits_turns_the_knobs_to_itself_or_is_said_to_have_none(
     assert can_turn_to(context, {"budget": 700})
     assert can_turn_to(context, {"dedupe_rules": ()})
     assert not can_turn_to(context, {"thresholds": {"memories": 0.2}})
-    tight = a_context(budget=100)
-    assert not replay(tight, budget=largest_budget(tight)).is_truncated

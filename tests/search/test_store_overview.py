@@ -16,7 +16,7 @@ RECORDS = [{"id": "1", "text": "one", "kind": "memory"}, {"id": "2", "text": "tw
 def test_a_collection_is_told_by_count_dimension_metric_and_keys():
     sheet = describe(a_collection(RECORDS))
     assert (sheet["records"], sheet["dimension"], sheet["metric"]) == (2, 64, "cosine")
-    assert sheet["metadata keys"] == "kind, author"
+    assert sheet["metadata keys"] == "author, kind"
     assert sheet["index"] == "index in memory, made when a question comes"
     assert sheet["embedder"] == "not said"
 
