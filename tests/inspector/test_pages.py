@@ -442,6 +442,7 @@ def test_m98_one_press_asks_once_and_a_run_ends(tmp_path):
     next(b for b in at.button if b.key == "ask-store").click().run()
     (told,) = [html for html in htmls(at) if "ce-why" in html]
     assert "Invoices" in told.partition("ce-text")[2]
+    next(b for b in at.button if b.key == "ask-further").click().run()
     asked = next(b for b in at.button if b.label.startswith("and a budget of "))
     asked.click().run()
     assert at.session_state["opened"]["asked-2"].budget == int(
