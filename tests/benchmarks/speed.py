@@ -29,7 +29,7 @@ from tests.benchmarks.speed_data import Maker, Query, open_collections
 from tests.benchmarks.timing import Times, milliseconds, side_by_side
 
 K = 20
-DEPTH = 200
+DEPTH = 100
 """Hits that a search asks of a collection's vectors at once."""
 USER = {"user": "user-3"}
 
