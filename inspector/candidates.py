@@ -16,7 +16,7 @@ from inspector.palette import GREY, OTHERS, RED, ROOM, colours_of, fate_of, fell
 from inspector.wording import one_line, option_of
 from langchain_context_engine.journal.traces import folded
 from langchain_context_engine.models.budget import split_tokens
-from langchain_context_engine.models.types import Key, Reason, Verdict
+from langchain_context_engine.models.types import Decision, Key, Reason, Verdict
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.explain import Names, Row
 from langchain_context_engine.trace.labels import meant
@@ -218,6 +218,7 @@ def ranked_rows(
     """
     rows, copies = beneath(context, rows)
     known = {row.key: f"#{row.place}" if row.place else row.label for row in everyone or rows}
+    final = context.final_decisions()
     full = max((row.score or 0.0 for row in rows), default=0.0) or 1.0
     # Its labels take milliseconds, which each step of a walk would wait for.
     names = Names(context) if any(row.details.get("similarity") == ALIKE for row in rows) else None
@@ -226,15 +227,16 @@ def ranked_rows(
     for index, row in enumerate(rows):
         cells = base_cells(row) | {
             "bar": stacked(row.contributions, colours, full=full) or None,
-            "text": pieces(one_line(row.text), terms),
             "cite": row.citation,
             "from": (admits or {}).get(row.key, ""),
         }
         told = (
-            f"stands for {copies[row.key]} " if copies[row.key] else repeats_told(context, names, row, known)
+            f"stands for {copies[row.key]} "
+            if copies[row.key]
+            else repeats_told(row, final[row.key], names, known)
         )
-        if told:
-            cells["text"] = [(told, True), *pieces(one_line(row.text), terms)]
+        text = pieces(one_line(row.text), terms)
+        cells["text"] = [(told, True), *text] if told else text
         if wholes and row.key in wholes and row.verdict is Verdict.KEPT:
             cells["tokens"] = f"{cells['tokens']}/{wording.number(wholes[row.key])}"
         table.append({"id": option_of(row.key), "label": row.label, "cells": cells})
@@ -244,14 +246,14 @@ def ranked_rows(
     return table
 
 
-def repeats_told(context: Context, names: Names | None, row: Row, known: Mapping[Key, str]) -> str:
+def repeats_told(row: Row, decision: Decision, names: Names | None, known: Mapping[Key, str]) -> str:
     """Return whom a duplicate repeats, and how alike they are; "" of others.
 
     No share is told of what is alike in all that was compared: by what is.
     """
-    decision, alike = context.final_decisions()[row.key], row.details.get("similarity")
     if decision.repeats is None:
         return ""
+    alike = row.details.get("similarity")
     how = names.how_alike(decision) if names else ""
     if isinstance(alike, int | float) and alike < ALIKE:
         how = f"{math.floor(alike)} % alike"

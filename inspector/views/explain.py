@@ -39,7 +39,7 @@ from inspector.views.compare import told_keys
 from inspector.views.tune import open_with
 from inspector.wording import file_name, one_line, option_of, plain, sentence
 from langchain_context_engine import Context, diff
-from langchain_context_engine.evaluation.not_offered import KnownItem, why_not_offered
+from langchain_context_engine.evaluation.not_offered import KnownItem, what_lets_in, why_not_offered
 from langchain_context_engine.models.types import Candidate, Key, Reason, Verdict
 from langchain_context_engine.text.words import query_terms
 from langchain_context_engine.trace.explain import Names, Row, explain
@@ -202,20 +202,17 @@ def not_offered(context: Context, label: str, named: str) -> list[KnownItem]:
     with cards.guard("Open the store again on the Collections page."):
         request, names = collections.within_scope(context.request), collections.asked_of(context)
         key = (collections.place_of_store(), repr(request), named)
-
-        def ask(seconds: float) -> None:
-            with st.spinner("Asking the store…", show_time=True):
-                told = why_not_offered(collections.engine_of(names), request, named, seconds=seconds)
-                st.session_state["why-not"] = (key, told)
-
         if st.button(label, key="ask-store"):
-            ask(0)
+            with st.spinner("Asking the store…", show_time=True):
+                told = why_not_offered(collections.engine_of(names), request, named, seconds=0)
+                st.session_state["why-not"] = (key, told)
         asked, told = st.session_state.get("why-not", (None, ()))
         found = [item for item in told if not item.is_offered]
         # Its rank is known at once; that a limit lets it in is found by answering so once more.
         if asked == key and found and found[0].rank and st.button("What would let it in", key="ask-further"):
-            ask(SECONDS)
-            found = [item for item in st.session_state["why-not"][1] if not item.is_offered]
+            with st.spinner("Asking the store…", show_time=True):
+                found[0] = what_lets_in(found[0], collections.engine_of(names), request, seconds=SECONDS)
+                st.session_state["why-not"] = (key, found)
         if asked == key and not found:
             st.text(
                 "All that is called so was offered, and stands among the candidates."

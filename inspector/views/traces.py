@@ -330,7 +330,8 @@ def files() -> list[exports.File]:
         if journal is None or "q" not in st.session_state:
             return []
         asked = searched(journal, conditions(st.session_state.get("sorted") or SORTS[0]))
-        rows = rows_found(journal, asked, count(journal, asked), 0, count(journal, asked))
+        found = count(journal, asked)
+        rows = rows_found(journal, asked, found, 0, found)
     table = exports.as_csv(
         [{**dataclasses.asdict(row), "milliseconds": round(row.milliseconds, 1)} for row in rows]
     )

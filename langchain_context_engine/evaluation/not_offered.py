@@ -109,7 +109,7 @@ def why_not_offered(
     if not seconds:
         return tuple(items)
     if items and items[0].rank is not None:
-        items[0] = _let_in(items[0], engine, asked, seconds)
+        items[0] = what_lets_in(items[0], engine, asked, seconds=seconds)
     elif len(items) == 1 and items[0].is_offered:
         changes = what_would_it_take(context, items[0].key, seconds=seconds)
         items[0] = replace(items[0], changes=tuple(change.sentence for change in changes))
@@ -135,8 +135,17 @@ def _ranked(item: KnownItem, order: Sequence[Candidate], offers: str) -> KnownIt
     return replace(item, rank=rank, leg_ranks=legs, reason=reason)
 
 
-def _let_in(item: KnownItem, engine: ContextEngine, request: ContextRequest, seconds: float) -> KnownItem:
-    """Return an item with what lets it in beside a limit of its rank."""
+def what_lets_in(
+    item: KnownItem, engine: ContextEngine, request: ContextRequest, *, seconds: float = 2.0
+) -> KnownItem:
+    """Return an item that has a rank with what lets it in beside a limit of that.
+
+    Args:
+        item: Of `why_not_offered`.
+        engine: Is asked the question with that limit.
+        request: The question.
+        seconds: So long is looked for what lets it in once it is offered.
+    """
     deeper = engine.build(replace(request, limit=request.offset + (item.rank or 0)))
     fate = deeper.final_decisions().get(item.key)
     if fate is None:

@@ -26,14 +26,16 @@ from langchain_context_engine.trace.context import Context
 
 REQUEST_FIELDS = tuple(field.name for field in fields(ContextRequest) if field.name != "query")
 ALIASES = {"token_budget": "budget"}
-TOO_LITTLE_ROOM = "Nothing fits the budget."
-"""What a model reads where something was found and the budget had no room for any of it."""
-
 NOT_ASKED = (
     "Nothing is known for this question just now: no source could be asked. "
     "Say so instead of guessing; it may work again in a moment."
 )
 """What a model is told where every source failed; the same by tool, middleware and MCP."""
+
+
+def text_or(context: Context, nothing: str) -> str:
+    """Return a context's text; an empty one says that nothing fits, or `nothing` where nothing was found."""
+    return context.text or ("Nothing fits the budget." if context.is_truncated else nothing)
 
 
 @runtime_checkable

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from langchain_core.tools import StructuredTool
 from pydantic import BaseModel, Field
 
-from langchain_context_engine.langchain.calls import NOT_ASKED, TOO_LITTLE_ROOM, Builder, check_failure_option
+from langchain_context_engine.langchain.calls import NOT_ASKED, Builder, check_failure_option, text_or
 from langchain_context_engine.langchain.runnable import ContextRunnable
 from langchain_context_engine.trace.context import Context
 
@@ -86,5 +86,4 @@ def as_tool(
 
 
 def _answer(context: Context) -> Answer:
-    nothing = TOO_LITTLE_ROOM if context.is_truncated else _NOTHING
-    return context.text or nothing, context.to_dict()
+    return text_or(context, _NOTHING), context.to_dict()

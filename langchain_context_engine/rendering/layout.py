@@ -309,7 +309,9 @@ def edges_of(parts: Iterable[str | Edges], count: Callable[[str], int]) -> Edges
 @memoize(2**23)
 def _edges_of(part: str, count: Callable[[str], int]) -> Edges:
     """Return the edges of one text; a counter that does not add up has to count it with what is beside."""
-    first = _WORD_ENDS.search(part) if getattr(count, "adds_up", False) else None
+    if not getattr(count, "adds_up", False):
+        return part, 0, None
+    first = _WORD_ENDS.search(part)
     last = _LAST_WORD_ENDS.match(part, max(0, len(part) - _NEAR_END))
     if first is None or last is None or last.end() <= first.end():
         return part, 0, None

@@ -26,13 +26,7 @@ from mcp.types import CallToolResult, ListToolsResult, TextContent, Tool
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from langchain_context_engine.errors import AllSourcesFailedError, ConfigError, ContextEngineError
-from langchain_context_engine.langchain.calls import (
-    NOT_ASKED,
-    TOO_LITTLE_ROOM,
-    Builder,
-    check_options,
-    narrowed,
-)
+from langchain_context_engine.langchain.calls import NOT_ASKED, Builder, check_options, narrowed, text_or
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Status
 from langchain_context_engine.ranking.answerability import is_doubt
@@ -175,7 +169,7 @@ class _Tools:
         limit = context.budget
         for _ in range(_TRIES):
             named = f"context_id: {context_id}" if context.text and limit >= _LEAST_FOR_ID else ""
-            parts = (_note(context), context.text or _nothing(context), named)
+            parts = (_note(context), text_or(context, "Nothing was found."), named)
             text = "\n\n".join(filter(None, parts))
             over = self._count(text) - limit
             if over <= 0:
@@ -267,10 +261,6 @@ def _note(context: Context) -> str:
     if context.status is Status.OK:
         return "".join(f"Note: {warning}" for warning in context.warnings if is_doubt(warning))
     return "Note: " + ("; ".join(context.warnings) or f"this answer is {context.status}.")
-
-
-def _nothing(context: Context) -> str:
-    return TOO_LITTLE_ROOM if context.is_truncated else "Nothing was found."
 
 
 def _about(context: Context, context_id: str) -> dict[str, Any]:

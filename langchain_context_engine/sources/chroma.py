@@ -36,12 +36,12 @@ from langchain_context_engine.search.snapshot import ids_named_in
 from langchain_context_engine.search.store_search import StoreSearch, choose_search
 from langchain_context_engine.sources.shared import SharedResources, Vector
 from langchain_context_engine.text.words import query_terms, terms
+from langchain_context_engine.trace.labels import HASH
 
 DEFAULT_LIMIT = 20
 """Candidates of a source that is asked outside an engine, without a limit."""
 
 _LINES = re.compile(r":\d[\d,-]*$")
-_BEGINNING = re.compile(r"[0-9a-f]{6,40}")
 _FILE = re.compile(r"[^/\s]\.\w{1,10}$")
 _MOST_HOLDING = 5
 
@@ -263,14 +263,13 @@ class ChromaSource(CollectionSource):
         called = {"$or": [{"path": path}, {"title": named}, {"symbol": named}, {"sha": named}]}
         scope = to_chroma(self._scope(request))
         where = called if scope is None else {"$and": [scope, called]}
-        ids = [named, *self._handle.find(where)]
-        found = self.get(ids, replace(request, query="", vector=None))
+        unasked = replace(request, query="", vector=None)
+        found = self.get([named, *self._handle.find(where)], unasked)
         if found or not named.strip():
             return found
-        if found := self.get(self._partly_called(named, path), replace(request, query="", vector=None)):
+        if found := self.get(self._partly_called(named, path), unasked):
             return found
-        ids = self._handle.holding(named, scope, _MOST_HOLDING)
-        found = self.get(ids, replace(request, query="", vector=None))
+        found = self.get(self._handle.holding(named, scope, _MOST_HOLDING), unasked)
         asked = frozenset(query_terms(named))
         if found or not asked or self.embeddings is None:
             return found
@@ -280,7 +279,7 @@ class ChromaSource(CollectionSource):
     def _partly_called(self, named: str, path: str) -> list[str]:
         """Return the ids that begin with a hash, or whose path ends with one; none before they are read."""
         index = self._shared.lexical.peek(self._handle) if self._keeps_index else None
-        is_hash = _BEGINNING.fullmatch(named) is not None
+        is_hash = HASH.fullmatch(named) is not None
         if index is None or not (is_hash or _FILE.search(path)):
             return []
         rows = index.snapshot.chosen(None).tolist()

@@ -211,9 +211,9 @@ def fences(
     opener: re.Match[str] | None = None
     indent = seen = 0
     for fence in FENCE.finditer(text) if "```" in text or "~~~" in text else ():
-        is_listed = not fence[1].isspace() and fence[1] != ""
-        if opener is not None and _leaves(text[seen : fence.end()], indent):
-            opener = None
+        is_listed = bool(fence[1].strip())
+        if indent and _leaves(text[seen : fence.end()], indent):
+            opener, indent = None, 0
         seen = fence.end()
         if opener is None:
             is_near = is_listed or len(fence[1]) <= _DEEPEST
@@ -226,15 +226,13 @@ def fences(
             and not fence[3].strip()
         ):
             yield opener, fence
-            opener = None
-    if opener is not None and not _leaves(text[seen:], indent):
+            opener, indent = None, 0
+    if opener is not None and not (indent and _leaves(text[seen:], indent)):
         yield opener, None
 
 
 def _leaves(text: str, indent: int) -> bool:
     """Return whether a line of a text stands outside what is indented so far."""
-    if not indent:
-        return False
     return any(line.strip() and line[:indent].strip() for line in text.splitlines())
 
 

@@ -91,8 +91,7 @@ class Names:
         if reason is Reason.EXTRACTED:
             told = f"in, {details['chosen']:,} of its {details['units']:,} parts"
         if "duplicate_of" in details:
-            how = self.how_alike(decision)
-            repeats = self.name(details["duplicate_of"]) + (f" ({how})" if how else "")
+            repeats = self._repeated(decision, "duplicate_of")
             told = f"dropped: it repeats {repeats}, which fell too; {told.removeprefix('dropped: ')}"
         k = self.context.request.k
         if reason is Reason.OVER_K and k is not None and len(self.context.passages) < k:
@@ -101,8 +100,7 @@ class Names:
         if "tokens" in details:
             told += f", {details['tokens']:,} tokens"
         if reason is Reason.DUPLICATE:
-            how = self.how_alike(decision)
-            told += f": {self.name(details['winner'])}" + (f" ({how})" if how else "")
+            told += f": {self._repeated(decision, 'winner')}"
         if "needed" in details:
             told += f": needs {details['needed']:,} tokens, {max(0, details['left']):,} were left at its turn"
         if reason is Reason.NOT_WORTH_READING:
@@ -110,6 +108,11 @@ class Names:
         if reason is Reason.UNRELATED:
             told += f": no word of it, no more alike ({_down(details['similarity'])}) than by chance"
         return _below(details) if reason is Reason.BELOW_THRESHOLD else told
+
+    def _repeated(self, decision: Decision, detail: str) -> str:
+        """Return what a detail of a duplicate says it repeats, and how alike they are."""
+        how = self.how_alike(decision)
+        return self.name(decision.details[detail]) + (f" ({how})" if how else "")
 
     def how_alike(self, decision: Decision) -> str:
         """Return how alike a duplicate is to what stands for it, or to the one through which it came to it.

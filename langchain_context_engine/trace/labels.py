@@ -11,7 +11,9 @@ from langchain_context_engine.rendering.citations import excerpt
 from langchain_context_engine.trace.context import Context
 
 _HASH = re.compile(r"[0-9a-f]{12,}(?:-\d+)?|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_SHORT = re.compile(r"[0-9a-f]{6,40}")
+HASH = re.compile(r"[0-9a-f]{6,40}")
+"""A hash as people write it: in full, or its beginning."""
+
 _EXCERPT = 40
 _LONGEST_LABEL = 200
 _LONGEST = 1000
@@ -146,4 +148,4 @@ def _begins_with(candidate: Candidate, wanted: str) -> bool:
     if path and wanted.endswith(f"/{path}"):
         return True
     hashes = (candidate.id, str(candidate.metadata.get("commit") or ""), candidate.place)
-    return _SHORT.fullmatch(wanted) is not None and any(name.startswith(wanted) for name in hashes)
+    return HASH.fullmatch(wanted) is not None and any(name.startswith(wanted) for name in hashes)

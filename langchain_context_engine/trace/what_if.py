@@ -8,7 +8,6 @@ that who asks again hears the same; what time did not suffice for is named.
 
 from __future__ import annotations
 
-import copy
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Decision, Key, Ranked, Reason, Verdict
 from langchain_context_engine.pipeline.rank import rank, scale_weights
 from langchain_context_engine.pipeline.thresholds import Threshold
-from langchain_context_engine.trace.assemble import assemble, order
+from langchain_context_engine.trace.assemble import Ordered, assemble, order
 from langchain_context_engine.trace.context import Context, reading
 from langchain_context_engine.trace.explain import Names
 from langchain_context_engine.trace.replay import config_of, replay
@@ -131,14 +130,14 @@ def budget_that_admits(context: Context, key: Key) -> Change | None:
 
 def budgets_that_admit(context: Context, keys: Iterable[Key]) -> Iterator[Change | None]:
     """Yield for each candidate what `budget_that_admits` gives; of many at less than they cost one by one."""
-    before: _Search | None = None
+    ordered: Ordered | None = None
     for key in keys:
         found = None
         try:
             with reading(context):
-                search = _search(context, key, before=before)
-                before = search or before
-                found = None if search is None else next(search.budget(), None)
+                search = _search(context, key, ordered=ordered)
+                if search is not None:
+                    ordered, found = search.ordered, next(search.budget(), None)
         except (ConfigError, _TimeIsUpError):  # a part was a function of the caller's: nothing can be proved
             pass
         yield found
@@ -151,41 +150,45 @@ def _search(
     *,
     tries: int = _TRIES,
     seconds: float = _SECONDS,
-    before: _Search | None = None,
+    ordered: Ordered | None = None,
 ) -> _Search | None:
     """Return what tries settings for a candidate, or None where none can let it in.
 
-    What was found out for another candidate of the context, `before`, is used.
+    `ordered` is the context's order, where another search has worked it out.
     """
     decision = context.final_decisions().get(key)
     if decision is None:
         raise ConfigError(f"no candidate {key!r} in this context")
     if decision.verdict is Verdict.KEPT or decision.reason in _UNREACHABLE:
         return None
-    search = copy.copy(before) if before else _Search(context, engine)
-    search.key, search.decision = key, decision
-    search.tries, search.began, search.seconds = tries, time.monotonic(), seconds
-    return search
+    return _Search(context, key, decision, engine, tries=tries, seconds=seconds, ordered=ordered)
 
 
 class _Search:
     """Tries settings for one candidate; each method yields the changes of one setting that let it in."""
 
-    key: Key
-    decision: Decision
-    tries: int
-    began: float
-    seconds: float
-
-    def __init__(self, context: Context, engine: Any) -> None:
-        self.context, self.engine = context, engine
+    def __init__(
+        self,
+        context: Context,
+        key: Key,
+        decision: Decision,
+        engine: Any,
+        *,
+        tries: int,
+        seconds: float,
+        ordered: Ordered | None,
+    ) -> None:
+        self.context, self.key, self.decision, self.engine = context, key, decision, engine
+        self.tries, self.began, self.seconds = tries, time.monotonic(), seconds
         self.config = config_of(context, engine)
         # Whether the question is held in doubt changes no passage, unless a doubtful answer is emptied.
         is_emptied = self.config.when_doubtful == "empty"
         undoubted = {"doubtful_below": self.config.doubtful_below if is_emptied else 0.0, "unsure_below": 0.0}
         self.parts = self.config.model_copy(update=undoubted).parts()
         # The order is the same for every budget and every k.
-        self.ordered = None if context.parts else order(context.candidates, context.request, self.parts)
+        self.ordered = ordered
+        if ordered is None and not context.parts:
+            self.ordered = order(context.candidates, context.request, self.parts)
 
     def budget(self) -> Iterator[Change]:
         """Give what the candidate lacked at its turn, some times that, or what those ranked better lacked."""

@@ -124,19 +124,20 @@ def _marked_lines(form: _Form, text: str) -> tuple[str, list[Heading]]:
     """Return a text with its blocks of code in fences, line by line as it was, and its headings."""
     lines = text.split("\n")
     found: list[tuple[int, int, str]] = []
-    block = code = ""
+    block = code = said = ""
     opened = 0
     for number, line in enumerate(lines):
         if code:
             if line.strip().lower() == code.lower():
                 code = ""
-                _fence(form, lines, opened, number)
+                _fence(form.style, lines, (opened, number), said)
             continue
         begun = form.block.match(line) if form.block else None
         if begun and number and _underlines(line, lines[number - 1]):
             begun = None
-        if begun and form.code and form.code.fullmatch(line.strip()):  # in an example, a cell of a table too
-            code, opened = form.end.format(begun[1]), number
+        if begun and form.code and (opener := form.code.fullmatch(line.strip())):
+            # In an example, a cell of a table too.
+            code, opened, said = form.end.format(begun[1]), number, opener[1] or ""
         elif block:
             block = "" if line.strip().lower() == block.lower() else block
         elif begun:
@@ -155,11 +156,10 @@ def _marked_lines(form: _Form, text: str) -> tuple[str, list[Heading]]:
     ]
 
 
-def _fence(form: _Form, lines: list[str], first: int, last: int) -> None:
-    """Put the lines that open and close a block of code in Markdown's form."""
-    opener = form.code.fullmatch(lines[first].strip()) if form.code else None
-    said = opener[1] if opener and opener[1] else ""
-    if form.style and first and (style := form.style.fullmatch(lines[first - 1].strip())):
+def _fence(style_of: re.Pattern[str] | None, lines: list[str], span: tuple[int, int], said: str) -> None:
+    """Put the lines that open and close a block of code, in `said` language, in Markdown's form."""
+    first, last = span
+    if style_of and first and (style := style_of.fullmatch(lines[first - 1].strip())):
         said, lines[first - 1] = said or style[1] or "", ""
     inside = (len(found[1]) + 1 for line in lines[first + 1 : last] if (found := _FENCED.match(line)))
     fence = "`" * max((3, *inside))
