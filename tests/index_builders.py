@@ -40,9 +40,9 @@ def a_store(folder: Path, n: int, name: str = "notes") -> chromadb.Collection:
     return collection
 
 
-def index_of(folder: Path) -> Path:
-    """Return the file of the only index of a store."""
-    (found,) = (folder / "context-engine-index").glob("*/lexical.index")
+def index_of(folder: Path, file: str = "lexical.index") -> Path:
+    """Return the file of the only index of a store; what an answer makes anew is there when it is made."""
+    (found,) = (folder / "context-engine-index").glob(f"*/{file}")
     return found
 
 

@@ -347,7 +347,7 @@ def test_a_damaged_index_is_set_aside_and_made_anew_and_said_once(tmp_path, dama
     assert answer[0] == ["n7"]
     assert len(answer[1]) == 1
     assert "its index was damaged and is made anew" in answer[1][0]
-    assert index_of(tmp_path).with_suffix(".damaged").exists()
+    assert index_of(tmp_path, "lexical.damaged").exists()
 
 
 def test_an_index_cut_short_or_gone_while_it_is_used_costs_one_warning_and_no_question(tmp_path):
@@ -358,6 +358,7 @@ def test_an_index_cut_short_or_gone_while_it_is_used_costs_one_warning_and_no_qu
     assert all(context.candidates for context in contexts)
     assert sum("made anew" in warning for context in contexts for warning in context.warnings) == 1
     assert [c.id for c in contexts[-1].candidates if c.claims["lexical"]] == ["n9"]
+    engine.sources[0].prepare()  # nothing is written in the background any more
     shutil.rmtree(tmp_path / "context-engine-index")
     assert by_words(engine.sources[0], "w11x", vector=VECTOR) == ["n11"]
 
