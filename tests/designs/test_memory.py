@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from langchain_core.stores import InMemoryByteStore
@@ -177,9 +178,10 @@ def test_rank_is_the_weighed_sum_of_similarity_recency_and_confidence():
     """M8"""
     preview = a_memory().preview_context(TIMELINE, "acme")
     told = {"m1": (1, 0.9), "m2": (40, 0.4), "m3": (10, 0.5)}
+    since = (datetime.now(UTC) - NOW) / timedelta(days=1)  # these tests were imported
     for result in preview.memories:
         days, confidence = told[result.memory.id]
-        expected = result.score * 0.5 + 1 / (1 + days) * 0.3 + confidence * 0.2
+        expected = result.score * 0.5 + 1 / (1 + days + since) * 0.3 + confidence * 0.2
         assert result.rank_score == pytest.approx(expected, abs=1e-3)
     records = [{**RECORDS[0], "id": f"f{days}", "created_at": days_ago(-days)} for days in (0, 1, 400)]
     scores = [m.rank_score for m in a_memory(records).search(TIMELINE, "acme")]
