@@ -142,6 +142,17 @@ class CollectionHandle:
         self._portions = Portions(QUOTA if is_cloud(collection) else _UNLIMITED)
         self.name: str = collection.name
 
+    def __getstate__(self) -> Any:
+        """Refuse to be pickled or copied: it holds a live client, as its error says.
+
+        Raises:
+            ConfigError: Always.
+        """
+        raise ConfigError(
+            f"collection {self.name!r} is asked by a live client, which cannot be pickled or copied; "
+            "build the engine anew where it is to run"
+        )
+
     @property
     def collection(self) -> Any:
         """The Chroma collection as it is now."""
