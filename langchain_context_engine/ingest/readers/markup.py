@@ -313,8 +313,10 @@ def read_xml(path: str, text: str, chunk_size: int) -> Document:
     return read_lines(path, text, chunk_size)
 
 
-_ROFF = re.compile(r"[.'][ \t]*+(\\[\"}]|[A-Za-z]{1,20}|$)[ \t]*(.*)")
+_ROFF = re.compile(r"[.'][ \t]*+(\\[\"}]|[A-Za-z][A-Za-z0-9]{0,19}|$)[ \t]*(.*)")
 _ROFF_LEVELS = {"SH": 1, "Sh": 1, "SS": 2, "Ss": 2}
+_LITERAL = re.compile(r"nf|EX|Bd .*-(?:literal|unfilled)\b.*")
+_FILLED = frozenset({"fi", "EE", "Ed"})
 _UNTIL = {"ig": "..", "de": "..", "am": "..", "TS": ".TE", "EQ": ".EN"}
 """Commands that open what nobody reads (a comment, a macro), or read as it stands (a table)."""
 # What neither shows nor ends a paragraph: a comment, the end of a condition, a type, a distance.
@@ -325,6 +327,7 @@ _AFTER_TERM = frozenset("TP TQ IP HP PP P LP RE Pp Bl El".split())  # noqa: SIM9
 _LETTER = re.compile(r"[^\W\d_]")
 _TWO_TYPES = re.compile(r"[BIR]{2}")
 _MDOC = "Ar Cm Nm Pa Ev Va Li Dq Sq Ql Em Sy Op Dv Ic Xr Ad Ns Oo Oc No Pq Aq Bq It Fl Nd"
+_MDOC += " An Brq Cd D1 Dl Er Fa Fd Fn Fo Ft In Lk Ms Mt Qq Sx Tn Vt"
 _OF_MDOC = frozenset(_MDOC.split())
 _SPOKEN = {"B", "I", "SM", "SB", "IP"} | _OF_MDOC | _ROFF_LEVELS.keys()
 _ROFF_WORD = re.compile(r'"([^"\n]*+)"?|([^\s"]\S*+)')
@@ -339,7 +342,7 @@ _SIGNS |= {"\\(em": "—", "\\(en": "–", "\\(co": "©", "\\e": "\\", "\\~": " 
 def read_manual(path: str, text: str, chunk_size: int) -> Document:
     """Return the sections of a manual by `man` or `mdoc`, without its commands, each term with its text."""
     del path, chunk_size
-    manual, until, name = _Manual(), "", ""
+    manual, until, name, is_literal, fence = _Manual(), "", "", False, ""
     for number, line in enumerate(text.split("\n"), 1):
         found = _ROFF.match(line)
         command, rest = (found[1], found[2]) if found else ("", line)
@@ -352,10 +355,17 @@ def read_manual(path: str, text: str, chunk_size: int) -> Document:
         if command == "Nm":  # alone it stands for what the page began with
             name = name or said
             said = said or name
+        if command in _FILLED or command in _ROFF_LEVELS:
+            fence, is_literal = manual.close(number, fence), False
+        elif _LITERAL.fullmatch(f"{command} {rest}".strip()):
+            is_literal = True
+        if said and is_literal:
+            fence, is_literal = manual.open(number), False
         if said:
             manual.add(number, command, said)
         elif not found or command not in _SILENT:
             manual.lay_out(command)
+    manual.close(text.count("\n") + 1, fence)
     whole = "".join(manual.shown)
     sections = sections_under(whole, manual.headings)
     return Document(text=whole, sections=sections, lines=manual.numbers)
@@ -383,6 +393,23 @@ class _Manual:
         elif self.join != ": " or command in _AFTER_TERM:
             self.join = _BEFORE_TERM.get(command, "\n\n")
         self.may_be_term = False
+
+    def open(self, number: int) -> str:
+        """Begin what is shown as it stands, and return its fence; "" where it is a term or a term's text."""
+        if self.is_term or self.join == ": ":
+            return ""
+        self.join = "\n\n" if self.shown else ""
+        self.add(number, "", "```")
+        self.join = "\n"
+        return "```"
+
+    def close(self, number: int, fence: str) -> str:
+        """End it; what follows is another paragraph."""
+        if fence:
+            self.join = "\n"
+            self.add(number, "", fence)
+            self.join = "\n\n"
+        return ""
 
     def add(self, number: int, command: str, said: str) -> None:
         """Add what a line shows."""
