@@ -101,7 +101,8 @@ class CachedEmbeddings(Embeddings):
         self.embeddings = embeddings
         self.model = model or next(iter(named.values()), kind)
         self.dimensions: int | None = getattr(embeddings, "dimensions", None)
-        identity = model or repr((kind, named, _told_by(embeddings, _settings_of(embeddings))))
+        settings = {*_PLACES, *getattr(type(embeddings), "model_fields", ())}
+        identity = model or repr((kind, named, _told_by(embeddings, sorted(settings))))
         self._prefix = f"embedding-{_digest(identity)[:32]}-"
         self._store: ByteStore = InMemoryByteStore() if store is None else store
         self._max_size, self._ttl_seconds = max_size, ttl_seconds
@@ -313,19 +314,13 @@ def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=32).hexdigest()
 
 
-def _settings_of(embeddings: Embeddings) -> Iterable[str]:
-    """Return the names of what may change its vectors: a task, a normalisation, an instruction, too."""
-    fields = getattr(type(embeddings), "model_fields", ())
-    return dict.fromkeys((*_PLACES, *(name for name in sorted(fields) if not _OF_TRANSPORT.search(name))))
-
-
 def _told_by(embeddings: Embeddings, names: Iterable[str]) -> dict[str, str]:
-    found = {name: getattr(embeddings, name, None) for name in names}
+    found = {name: getattr(embeddings, name, None) for name in names if not _OF_TRANSPORT.search(name)}
     return {name: str(value) for name, value in found.items() if _is_told(value)}
 
 
 def _is_told(value: object) -> bool:
-    """Tell whether a setting says the same in every process: it is set, and of plain data alone."""
+    """Tell whether a setting is set, and says the same in every process: it is of plain data alone."""
     if isinstance(value, dict):
         return bool(value) and all(map(_is_told, value.values()))
-    return value is not None and value != "" and isinstance(value, (str, int, float))
+    return isinstance(value, (str, int, float)) and value != ""

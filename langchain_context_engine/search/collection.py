@@ -145,15 +145,9 @@ class CollectionHandle:
         self.name: str = collection.name
 
     def __getstate__(self) -> Any:
-        """Refuse to be pickled or copied: it holds a live client, as its error says.
-
-        Raises:
-            ConfigError: Always.
-        """
-        raise ConfigError(
-            f"collection {self.name!r} is asked by a live client, which cannot be pickled or copied; "
-            "build the engine anew where it is to run"
-        )
+        """Refuse to be pickled or copied."""
+        told = "is asked by a live client, which cannot be pickled or copied; build the engine anew there"
+        raise ConfigError(f"collection {self.name!r} {told}")
 
     @property
     def collection(self) -> Any:

@@ -116,17 +116,11 @@ def _tagged(text: str) -> Iterator[Table]:
         start, end = tag.start(), after.end() if after else len(text)
         rows = [row.start() for row in _ROW_TAG.finditer(text, start, end)]
         head = _HEAD_END.search(text, start, end)
-        if head:
-            headers = bisect_left(rows, head.start())
-        else:
-            headers = int(bool(rows[1:] and _HEAD_CELL.search(text, start, rows[1])))
+        has_names = bool(rows[1:] and _HEAD_CELL.search(text, start, rows[1]))
+        headers = bisect_left(rows, head.start()) if head else int(has_names)
         if 0 < headers < len(rows):
-            spans = pairwise([*rows[headers:], end])
-            yield Table(
-                start,
-                _trimmed(text, start, rows[headers]),
-                tuple((a, _trimmed(text, a, b)) for a, b in spans),
-            )
+            spans = tuple((a, _trimmed(text, a, b)) for a, b in pairwise([*rows[headers:], end]))
+            yield Table(start, _trimmed(text, start, rows[headers]), spans)
 
 
 def _by_records(text: str, lines: list[Span]) -> list[Span]:

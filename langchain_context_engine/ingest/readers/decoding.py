@@ -172,12 +172,8 @@ def _of_one_language(data: bytes, encoding: str) -> str:
     """Return the encoding in which Latin letters are of one language, if a guess has those of several."""
 
     def share(of: str) -> float:
-        letters = [
-            letter for letter in data.decode(of, "replace").lower() if letter >= "\x80" and letter.isalpha()
-        ]
-        return max(sum(map(set(own).__contains__, letters)) for own in _ALPHABETS[of].split()) / (
-            len(letters) or 1
-        )
+        letters = [c for c in data.decode(of, "replace").lower() if not c.isascii() and c.isalpha()]
+        return max(sum(c in own for c in letters) for own in _ALPHABETS[of].split()) / max(1, len(letters))
 
     return max((encoding, *_ALPHABETS), key=share) if encoding in _ALPHABETS else encoding
 

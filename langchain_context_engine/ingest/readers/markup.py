@@ -316,7 +316,7 @@ def read_xml(path: str, text: str, chunk_size: int) -> Document:
 _ROFF = re.compile(r"[.'][ \t]*+(\\[\"}]|[A-Za-z][A-Za-z0-9]{0,19}|$)[ \t]*(.*)")
 _ROFF_LEVELS = {"SH": 1, "Sh": 1, "SS": 2, "Ss": 2}
 _LITERAL = re.compile(r"nf|EX|Bd .*-(?:literal|unfilled)\b.*")
-_FILLED = frozenset({"fi", "EE", "Ed"})
+_FILLED = {"fi", "EE", "Ed", *_ROFF_LEVELS}
 _UNTIL = {"ig": "..", "de": "..", "am": "..", "TS": ".TE", "EQ": ".EN"}
 """Commands that open what nobody reads (a comment, a macro), or read as it stands (a table)."""
 # What neither shows nor ends a paragraph: a comment, the end of a condition, a type, a distance.
@@ -342,7 +342,7 @@ _SIGNS |= {"\\(em": "—", "\\(en": "–", "\\(co": "©", "\\e": "\\", "\\~": " 
 def read_manual(path: str, text: str, chunk_size: int) -> Document:
     """Return the sections of a manual by `man` or `mdoc`, without its commands, each term with its text."""
     del path, chunk_size
-    manual, until, name, is_literal, fence = _Manual(), "", "", False, ""
+    manual, until, name = _Manual(), "", ""
     for number, line in enumerate(text.split("\n"), 1):
         found = _ROFF.match(line)
         command, rest = (found[1], found[2]) if found else ("", line)
@@ -355,17 +355,12 @@ def read_manual(path: str, text: str, chunk_size: int) -> Document:
         if command == "Nm":  # alone it stands for what the page began with
             name = name or said
             said = said or name
-        if command in _FILLED or command in _ROFF_LEVELS:
-            fence, is_literal = manual.close(number, fence), False
-        elif _LITERAL.fullmatch(f"{command} {rest}".strip()):
-            is_literal = True
-        if said and is_literal:
-            fence, is_literal = manual.open(number), False
+        manual.literal(number, f"{command} {rest}".rstrip(), said)
         if said:
             manual.add(number, command, said)
         elif not found or command not in _SILENT:
             manual.lay_out(command)
-    manual.close(text.count("\n") + 1, fence)
+    manual.literal(text.count("\n") + 1, "fi", "")
     whole = "".join(manual.shown)
     sections = sections_under(whole, manual.headings)
     return Document(text=whole, sections=sections, lines=manual.numbers)
@@ -384,6 +379,8 @@ class _Manual:
     is_term: bool = False
     is_hanging: bool = False
     may_be_term: bool = False
+    is_literal: bool = False
+    is_fenced: bool = False
 
     def lay_out(self, command: str) -> None:
         """Take a command that shows nothing: a term's text follows it, or most often another paragraph."""
@@ -394,22 +391,25 @@ class _Manual:
             self.join = _BEFORE_TERM.get(command, "\n\n")
         self.may_be_term = False
 
-    def open(self, number: int) -> str:
-        """Begin what is shown as it stands, and return its fence; "" where it is a term or a term's text."""
-        if self.is_term or self.join == ": ":
-            return ""
-        self.join = "\n\n" if self.shown else ""
-        self.add(number, "", "```")
-        self.join = "\n"
-        return "```"
+    def literal(self, number: int, line: str, said: str) -> None:
+        """Fence what is shown as it stands; a term, and what is to stand behind one, are in its line."""
+        if line[:2] in _FILLED:
+            if self.is_fenced:
+                self.fence(number, "\n", "\n\n")
+            self.is_literal = self.is_fenced = False
+        elif _LITERAL.fullmatch(line):
+            self.is_literal = True
+        if said and self.is_literal:
+            self.is_literal = False
+            if not (self.is_term or self.join == ": "):
+                self.is_fenced = True
+                self.fence(number, "\n\n" if self.shown else "", "\n")
 
-    def close(self, number: int, fence: str) -> str:
-        """End it; what follows is another paragraph."""
-        if fence:
-            self.join = "\n"
-            self.add(number, "", fence)
-            self.join = "\n\n"
-        return ""
+    def fence(self, number: int, before: str, after: str) -> None:
+        """Add the line of a fence, with what stands around it."""
+        self.join = before
+        self.add(number, "", "```")
+        self.join = after
 
     def add(self, number: int, command: str, said: str) -> None:
         """Add what a line shows."""
