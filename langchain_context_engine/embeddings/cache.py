@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
+import re
 import struct
 import threading
 import time
@@ -29,6 +30,10 @@ _QUERY, _DOCUMENT = "query", "document"
 _NAMES = ("model", "model_name", "model_id", "deployment", "deployment_name", "azure_deployment")
 _PLACES = ("azure_endpoint", "openai_api_base", "base_url", "endpoint_url", "revision", "dimensions")
 """Attributes by which embeddings differ that have one model's name: where they are asked, and for what."""
+_OF_TRANSPORT = re.compile(
+    "key|token|secret|passw|timeout|retr|progress|chunk|batch|header|prox|client|verbose"
+)
+"""In names of settings that change how embeddings are asked, and no vector."""
 
 # An entry is a mark, the array's type code, when it was written (epoch seconds), and the numbers.
 _HEADER = struct.Struct("<2scd")
@@ -52,7 +57,7 @@ class CachedEmbeddings(Embeddings):
         embeddings: What embeds.
         store: Any LangChain `ByteStore`, for example one over Redis or files; None is memory.
         model: What names the vectors; entries of another model are never served. None takes it from the
-            embeddings: their class, model, deployment, address and dimensions.
+            embeddings: their class, model, deployment, address, dimensions and other settings.
         max_size: Entries kept, the least recently used evicted first; None is no bound.
         ttl_seconds: How long an entry serves; None is for ever.
 
@@ -96,7 +101,8 @@ class CachedEmbeddings(Embeddings):
         self.embeddings = embeddings
         self.model = model or next(iter(named.values()), kind)
         self.dimensions: int | None = getattr(embeddings, "dimensions", None)
-        identity = model or repr((kind, named, _told_by(embeddings, _PLACES)))
+        settings = {*_PLACES, *getattr(type(embeddings), "model_fields", ())}
+        identity = model or repr((kind, named, _told_by(embeddings, sorted(settings))))
         self._prefix = f"embedding-{_digest(identity)[:32]}-"
         self._store: ByteStore = InMemoryByteStore() if store is None else store
         self._max_size, self._ttl_seconds = max_size, ttl_seconds
@@ -309,5 +315,12 @@ def _digest(text: str) -> str:
 
 
 def _told_by(embeddings: Embeddings, names: Iterable[str]) -> dict[str, str]:
-    found = {name: getattr(embeddings, name, None) for name in names}
-    return {name: str(value) for name, value in found.items() if value and isinstance(value, (str, int))}
+    found = {name: getattr(embeddings, name, None) for name in names if not _OF_TRANSPORT.search(name)}
+    return {name: str(value) for name, value in found.items() if _is_told(value)}
+
+
+def _is_told(value: object) -> bool:
+    """Tell whether a setting is set, and says the same in every process: it is of plain data alone."""
+    if isinstance(value, dict):
+        return bool(value) and all(map(_is_told, value.values()))
+    return isinstance(value, (str, int, float)) and value != ""

@@ -56,7 +56,8 @@ class OpenAIEmbeddings(Embeddings):
         dimensions: Length of a vector; None for an unknown model until it has answered once.
 
     Raises:
-        ConfigError: The extra `openai` is not installed, or no key is known.
+        ConfigError: The extra `openai` is not installed, no key is known, or `max_text_tokens` is no
+            positive whole number.
 
     Example:
         >>> embeddings = OpenAIEmbeddings(api_key="not-a-real-key")
@@ -81,6 +82,8 @@ class OpenAIEmbeddings(Embeddings):
         if not key and client is None:
             msg = "OpenAIEmbeddings needs a key: pass api_key, or set OPENAI_API_KEY, or pass a client"
             raise ConfigError(msg)
+        if not isinstance(max_text_tokens, int) or max_text_tokens < 1:
+            raise ConfigError(f"max_text_tokens must be a whole number of 1 or more, got {max_text_tokens!r}")
         self.model = model
         self.dimensions = dimensions or _DIMENSIONS.get(model)
         self.api_key = key if key is None or isinstance(key, SecretStr) else SecretStr(key)
@@ -112,9 +115,11 @@ class OpenAIEmbeddings(Embeddings):
         for batch in self._batches(texts):
             try:
                 answer = self._client().embeddings.create(model=self.model, input=batch, **asked)  # type: ignore[arg-type]
+                vectors += self._read(answer, len(batch))
             except (OpenAIError, OSError, ValueError) as error:
                 raise EmbeddingError(f"{self.model}: {safe_message(error)}") from None
-            vectors += self._read(answer, len(batch))
+            except (AttributeError, TypeError):  # the SDK looks into what it was sent
+                raise EmbeddingError(f"{self.model}: the answer is none of the embeddings API") from None
         return align(texts, vectors, self.dimensions)
 
     def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:

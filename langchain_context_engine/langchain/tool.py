@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from langchain_core.tools import StructuredTool
@@ -60,29 +61,36 @@ def as_tool(
         >>> tool.name, list(tool.args)
         ('search_context', ['query'])
     """
-    # Its run becomes a child of the tool's by the context variables that LangChain sets.
-    search, failures = ContextRunnable(engine, **bound), check_failure_option(on_failure)
-
-    def run(query: str) -> Answer:
-        try:
-            return _answer(search.invoke(query))
-        except failures:
-            return NOT_ASKED, None
-
-    async def arun(query: str) -> Answer:
-        try:
-            return _answer(await search.ainvoke(query))
-        except failures:
-            return NOT_ASKED, None
-
+    search = _Search(ContextRunnable(engine, **bound), check_failure_option(on_failure))
     return StructuredTool.from_function(
-        run,
-        arun,
+        search.run,
+        search.arun,
         name=name,
         description=description,
         args_schema=SearchArguments,
         response_format="content_and_artifact",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """What a tool runs: no function within another, so that a tool is pickled where its engine is."""
+
+    # Its run becomes a child of the tool's by the context variables that LangChain sets.
+    runnable: ContextRunnable
+    failures: tuple[type[Exception], ...]
+
+    def run(self, query: str) -> Answer:
+        try:
+            return _answer(self.runnable.invoke(query))
+        except self.failures:
+            return NOT_ASKED, None
+
+    async def arun(self, query: str) -> Answer:
+        try:
+            return _answer(await self.runnable.ainvoke(query))
+        except self.failures:
+            return NOT_ASKED, None
 
 
 def _answer(context: Context) -> Answer:

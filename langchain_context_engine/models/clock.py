@@ -27,7 +27,6 @@ _MONTH_OR_DAY_OF_YEAR = re.compile(r"\d{4}-\d{2,3}", re.ASCII)
 # A zone behind a space, as git and databases print it, and its name beside it.
 _ZONE = re.compile(r"(?<=\d) *(?:UTC|GMT|Z|([+-]\d{2}:?\d{2})(?: +\(?[A-Z]{3,4}\)?)?)$")
 _WRITTEN = re.compile(r"[\w,. :/+\-]{6,80}")
-_ORDINAL = re.compile(r"\d{4}-\d{3}")
 _DAY_FIRST = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}")
 _LONGEST_KEPT, _MOST_KEPT = 40, 2**13
 """Characters of a text whose instant is kept, and how many are: questions read the same dates again."""
@@ -80,7 +79,9 @@ _read_plain = lru_cache(maxsize=_MOST_KEPT, typed=True)(_read)
 
 def _read_text(text: str) -> datetime | None:
     text = text.partition("[")[0]  # a zone's name, as Java and JavaScript add it
-    if day := _read_day(text.replace("-", "") if _MONTH_OR_DAY_OF_YEAR.fullmatch(text) else text):
+    if _MONTH_OR_DAY_OF_YEAR.fullmatch(text):
+        return _read_digits(text.replace("-", ""))
+    if day := _read_day(text):
         return day
     if "_" not in text:  # which Python takes for one between the digits of a number
         try:
@@ -97,8 +98,6 @@ def _read_written(text: str) -> datetime | None:
     """Return the instant of a date in words or with slashes; None where it may be either of two days."""
     from dateutil import parser
 
-    if _ORDINAL.fullmatch(text):
-        return read_instant(parser.isoparse(text))
     if not _WRITTEN.fullmatch(text):
         return None
     readings = {
@@ -127,16 +126,20 @@ def _orders(text: str) -> tuple[bool, ...]:
 
 
 def _read_day(text: str) -> datetime | None:
-    """Return the instant that the digits of a date name, by how many they are, or None."""
+    """Return the instant that the digits of a date of these centuries name, or None."""
     text = text.removesuffix(".0")
     if len(text) not in _DAY_FORMATS or not (text.isascii() and text.isdigit()):
         return None
-    if not _FIRST_YEAR <= int(text[:4]) < _AFTER_LAST_YEAR:
-        return None
+    return _read_digits(text) if _FIRST_YEAR <= int(text[:4]) < _AFTER_LAST_YEAR else None
+
+
+def _read_digits(text: str) -> datetime | None:
+    """Return the instant that the digits of a date name, by how many they are, or None."""
     try:
-        return datetime.strptime(text, _DAY_FORMATS[len(text)]).replace(tzinfo=UTC)
+        found = datetime.strptime(text, _DAY_FORMATS[len(text)]).replace(tzinfo=UTC)
     except ValueError:
         return None
+    return found if found.year == int(text[:4]) else None  # which day 366 of a shorter year is not
 
 
 def _read_epoch(seconds: float) -> datetime | None:

@@ -138,9 +138,12 @@ class Candidate(_Placed):
         for name in ("provenance", "neighbours"):
             if getattr(self, name) != ():
                 set_fields(self, **{name: _names(getattr(self, name), name)})
+        found: Any = self.claims
+        if isinstance(found, Mapping):  # a leg that claims None did not find it
+            found = {leg: claim for leg, claim in found.items() if claim is not None}
         set_fields(
             self,
-            claims=copy_mapping(self.claims, "claims", cuts=True),
+            claims=copy_mapping(found, "claims", cuts=True),
             metadata=copy_mapping(self.metadata, "metadata", cuts=True),
         )
 

@@ -25,13 +25,14 @@ _SIGNS = str.maketrans("［］【】〔〕〖〗⟦⟧〚〛❲❳⦋⦌﹝﹞",
 """Brackets of other scripts and keyboards, each as wide as ours, so that places stay the same."""
 
 _OPENS = re.compile(r"[\[［【〔〖⟦〚❲⦋﹝]")
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_CODE = re.compile(r"(?P<fence>```|~~~).*?(?:(?P=fence)|\Z)|`[^`\n]*`", re.DOTALL)
 _PLAIN_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 _NUMBER = re.compile(r"\d{1,9}")
 _UNSEEN = re.compile("[\u200b-\u200f\u2060-\u2064\ufeff\u00ad]")
 _LABEL = re.compile(
-    r"(?:sources?|citations?|cite[sd]?|refs?|references?|docs?|documents?|passages?|chunks?|excerpts?|snippets?"
-    r"|contexts?|results?|footnotes?|fn|nos?|nr|quellen?|fuentes?|fontes?|bronn?en?|источники?|出典|来源|來源|引用|출처)"
+    r"(?<![^\W\d_])(?:sources?|citations?|cite[sd]?|refs?|references?|docs?|documents?|passages?|chunks?|excerpts?"
+    r"|snippets?|contexts?|results?|footnotes?|fn|nos?|nr|quellen?|fuentes?|fontes?|bronn?en?|источники?|źródł[ao]"
+    r"|zdroje?|kaynak|nguồn|المصدر|مصدر|स्रोत|出典|来源|來源|引用|출처)"
     r"(?![^\W\d_])[\s.:#]{0,4}(?=\^?\d)",
     re.IGNORECASE,
 )
@@ -100,11 +101,10 @@ def _fits(first: int, last: int) -> bool:
 def _spans_of(inner: str) -> Iterator[tuple[int, int]]:
     """Yield the numbers of a bracket as (first, last) each; none unless it holds nothing but numbers."""
     inner = unicodedata.normalize("NFKC", _UNSEEN.sub("", inner)).strip("*_\\ ^")
-    label = _LABEL.match(inner)
-    inner = _FOOTNOTE.sub("", inner[label.end() :] if label else inner)
+    inner = _FOOTNOTE.sub("", _LABEL.sub("", inner))
     if inner.startswith("..") or inner.endswith(".."):
         return  # of a program, from there to the end
-    inner = inner.strip("^. ")
+    inner = inner.strip("^., ")
     numbers = list(_NUMBER.finditer(inner))
     if not numbers or numbers[0].start() or numbers[-1].end() < len(inner):
         return

@@ -26,11 +26,13 @@ _UNLIMITED = 2**31 - 1
 _BATCH = 5000
 """Ids a call; Chroma takes 5,461 in an add, and SQLite a limited number of variables."""
 _LOOKED_AT = 2000
+_ASKED = r"(?:\blimit|\bn_results|\btop_?k|results|records|\bids\b|items|documents|embeddings|batch size)"
 _QUOTA_WORDS = re.compile(
     r"quota|exceed(?:ed|s).{0,40}limit|limit.{0,40}exceed|too many (?:results|records|ids|sql variables)"
-    r"|(?:\blimit|n_results|results|records).{0,40}"
-    r"(?:at most|no more than|less than|maximum|too (?:large|many|big))"
-    r"|batch size.{0,60}(?:greater|larger|exceed|max)|payload too large|\b413\b",
+    rf"|{_ASKED}.{{0,60}}(?:at most|no more than|less than|max|exceed|<=|≤|too (?:large|many|big)"
+    r"|(?:greater|larger|higher|more) than)"
+    rf"|(?:at most|no more than|up to|max\w*) .{{0,40}}{_ASKED}"
+    r"|(?:payload|entity|request|message|body).{0,20}(?:too large|larger than)|\b413\b",
     re.IGNORECASE,
 )
 _DIMENSIONS = re.compile(
@@ -141,6 +143,11 @@ class CollectionHandle:
         self._process = os.getpid()
         self._portions = Portions(QUOTA if is_cloud(collection) else _UNLIMITED)
         self.name: str = collection.name
+
+    def __getstate__(self) -> Any:
+        """Refuse to be pickled or copied."""
+        told = "is asked by a live client, which cannot be pickled or copied; build the engine anew there"
+        raise ConfigError(f"collection {self.name!r} {told}")
 
     @property
     def collection(self) -> Any:

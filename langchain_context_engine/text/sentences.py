@@ -22,16 +22,20 @@ from langchain_context_engine.text.text_tables import (
 
 NEVER_LAST = frozenset(
     "dr mr mrs ms mx prof st gen col capt lt sgt rev hon sen rep gov messrs vs cf e.g i.e viz".split()  # noqa: SIM905
+    + "mme mlle mgr sr sra srta dra sig dhr mevr hr fr ing sn av ul bzw ca evtl ggf inkl sog vgl".split()  # noqa: SIM905
+    + "г ул им проф акад доц тов гр см ср напр".split()  # noqa: SIM905
 )
-"""Abbreviations that never end a sentence."""
+"""Abbreviations that never end a sentence, but behind a number: of a year, or an hour."""
 
 NUMBERED = frozenset(
     "no nos fig figs eq eqs sec ch vol vols p pp art para nr tab ref app".split()  # noqa: SIM905
+    + "abb abs anm bd kap núm tel гл д кв п пп рис ст стр табл".split()  # noqa: SIM905
 )
 """Abbreviations that do not end a sentence before a number."""
 
 SELDOM_LAST = frozenset(
-    "etc inc ltd co corp dept jr sr al a.m p.m approx est ed eds u.s u.k u.n e.u d.c ph.d b.c a.d".split()  # noqa: SIM905
+    "etc inc ltd co corp dept jr al a.m p.m approx est ed eds u.s u.k u.n e.u d.c ph.d b.c a.d".split()  # noqa: SIM905
+    + "usw др пр руб тыс".split()  # noqa: SIM905
     + "jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thurs fri ave blvd".split()  # noqa: SIM905
 )
 """Abbreviations that end a sentence only where a capital follows."""
@@ -52,6 +56,7 @@ _END = re.compile(
 )
 _NEWLINE = re.compile("\n")
 _LAST_WORD = re.compile(r"(?<![^\W_])(?<![^\W_]\.)[^\W_]++(?:\.[^\W_]++)*+$")
+_BEHIND_NUMBER = re.compile(r"\d\s$")
 _NEXT = re.compile(r"\s*[\"'“‘(\[«*_]*")
 _NEXT_INITIAL = re.compile(r" [^\W\d_]\.")
 _NEW_BLOCK = re.compile(r"[ \t\r]*(?:\n|#{1,6} |[-*+•–] |\d+[.)] |\||>|<|$)")
@@ -252,7 +257,8 @@ def _ends(text: str, start: int, match: re.Match[str]) -> bool:
     found = _LAST_WORD.search(head)
     word = found[0] if found else ""
     lower = word.lower()
-    if lower in NEVER_LAST or (lower in NUMBERED and after.isdigit()):
+    is_unit = word.islower() and _BEHIND_NUMBER.search(head[: len(head) - len(word)]) is not None
+    if (lower in NEVER_LAST and not is_unit) or (lower in NUMBERED and after.isdigit()):
         return False
     if len(word) == 1 and word.islower() and _NEXT_INITIAL.match(text, match.end()):
         return False

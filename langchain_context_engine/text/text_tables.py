@@ -1,6 +1,6 @@
 """Tables in a text: their header, which no row is understood without, and their rows.
 
-A Markdown table has a row of cells above a line of dashes; others are drawn in text:
+A Markdown table has a row of cells above a line of dashes; HTML's stand in tags; others are drawn in text:
 reStructuredText's grid and simple ones, AsciiDoc's between bars. A text that is rows of separated values as a
 whole (CSV, TSV) is a table too. One pass over the text, in linear time.
 """
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import csv
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
 from langchain_context_engine.text.boilerplate import opens
@@ -23,6 +24,10 @@ _BORDER = re.compile(r"[ \t]{0,3}\+[-+]+\+[ \t\r]*$")
 _GRID_LINE = re.compile(r"[ \t]{0,3}[+|]")
 _SIMPLE = re.compile(r"^[ \t]{0,3}={2,}+(?:[ \t]++={2,}+)++[ \t\r]*+$", re.MULTILINE)
 _BARS = re.compile(r"^[|,:!]={3,}[ \t\r]*$", re.MULTILINE)
+
+_TABLE_TAG = re.compile(r"<(/?)table\b[^<>]*>", re.IGNORECASE)
+_ROW_TAG = re.compile(r"<tr\b", re.IGNORECASE)
+_HEAD_CELL, _HEAD_END = re.compile(r"<th\b", re.IGNORECASE), re.compile("</thead", re.IGNORECASE)
 
 _MOST_HEADER_LINES = 6
 
@@ -100,6 +105,22 @@ def _between_bars(text: str) -> Iterator[Table]:
         if rows:
             rows[-1] = (rows[-1][0], _trimmed(text, rows[-1][0], end))
         yield Table(start, _trimmed(text, after + 1, head), tuple(rows))
+
+
+def _tagged(text: str) -> Iterator[Table]:
+    """Yield HTML's tables with a header, none that holds another."""
+    tags = [*_TABLE_TAG.finditer(text)]
+    for tag, after in zip_longest(tags, tags[1:]):
+        if tag[1] or (after and not after[1]):
+            continue
+        start, end = tag.start(), after.end() if after else len(text)
+        rows = [row.start() for row in _ROW_TAG.finditer(text, start, end)]
+        head = _HEAD_END.search(text, start, end)
+        has_names = bool(rows[1:] and _HEAD_CELL.search(text, start, rows[1]))
+        headers = bisect_left(rows, head.start()) if head else int(has_names)
+        if 0 < headers < len(rows):
+            spans = tuple((a, _trimmed(text, a, b)) for a, b in pairwise([*rows[headers:], end]))
+            yield Table(start, _trimmed(text, start, rows[headers]), spans)
 
 
 def _by_records(text: str, lines: list[Span]) -> list[Span]:
@@ -250,7 +271,8 @@ def tables_of(text: str) -> tuple[Table, ...]:
         >>> [(text[t.start : t.head], [text[a:b] for a, b in t.rows]) for t in tables_of(text)]
         [('| a |\n|---|', ['| 1 |', '| 2 |'])]
     """
-    return _tables_of(text) if "|" in text or "== " in text or _delimiter(text) else ()
+    may_have = "|" in text or "== " in text or "<t" in text or "<T" in text or _delimiter(text)
+    return _tables_of(text) if may_have else ()
 
 
 @memoize(_FEW_BYTES)
@@ -258,7 +280,7 @@ def _tables_of(text: str) -> tuple[Table, ...]:
     if values := _value_rows(text):
         (start, head), *rows = values
         return (Table(start, head, tuple(rows)),)
-    found = [*_grids(text), *_simples(text), *_between_bars(text)]
+    found = [*_grids(text), *_simples(text), *_between_bars(text), *_tagged(text)]
     for start, body, end in tables(text):
         if not (_DEEP.match(text, start) or _DEEP.match(text, body)):
             found.append(Table(start, _trimmed(text, start, body), tuple(line_spans(text, body, end))))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+import string
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -66,6 +67,10 @@ _BLOCK_LAST = re.compile(
 _ANY_ELLIPSIS = re.compile(r"(?: |\n\n)…(?: |\n\n)|\n[ \t]*…\n")
 _INDENT = re.compile(r"[ \t]*+")
 _NEWLINE = re.compile("\n")
+_BASE64 = string.ascii_letters + string.digits + "+/=_-"
+_LEAST_UNREAD = 200
+"""So many letters and digits in a row are no word."""
+
 _LONGEST_CLUSTERS = 256
 """Characters looked back for the place where a cluster surely begins."""
 
@@ -445,6 +450,7 @@ def _good_ends(text: str, end: int) -> Iterator[int]:
 
     A sentence's end and then a word's within the last fifth, then ever shorter ones.
     """
+    end = _outside_letters(text, end)[0] or end
     found = tables(text)
     last = _outside_rows(found, text, end)
     if last == end:
@@ -471,7 +477,9 @@ def _good_starts(text: str, start: int) -> Iterator[int]:
     A sentence's start and then a word's within the first fifth, then ever later ones. Rows of a table
     are skipped, since they cannot keep its header.
     """
-    found = tables(text)
+    after = _outside_letters(text, start)[1]
+    start = after if after < len(text) else start
+    found = [*tables(text), *((table.start, table.head, table.end) for table in tables_of(text))]
     first = _after_table(found, start)
     if first == start:
         reach = start + min(int((len(text) - start) * _MOST_GIVEN_UP), _WINDOW)
@@ -514,6 +522,13 @@ def line_ends(text: str, end: int) -> Iterator[int]:
 def _line_at(text: str, start: int) -> str:
     end = text.find("\n", start)
     return text[start:] if end < 0 else text[start:end]
+
+
+def _outside_letters(text: str, position: int) -> Span:
+    """Return the places before and behind letters that nobody reads, as of a picture, or twice the same."""
+    first = len(text[:position].rstrip(_BASE64))
+    last = len(text) - len(text[position:].lstrip(_BASE64))
+    return (first, last) if last - first >= _LEAST_UNREAD else (position, position)
 
 
 def _outside_rows(found: list[tuple[int, int, int]], text: str, end: int) -> int:

@@ -10,6 +10,7 @@ import struct
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,6 +20,7 @@ from langchain_core.stores import BaseStore, InMemoryByteStore
 from langchain_openai import AzureOpenAIEmbeddings
 from langchain_tests.integration_tests import EmbeddingsIntegrationTests
 from langchain_tests.unit_tests import EmbeddingsUnitTests
+from pydantic import BaseModel
 
 from langchain_context_engine.embeddings.cache import CachedEmbeddings
 from langchain_context_engine.errors import ConfigError, EmbeddingError
@@ -311,3 +313,30 @@ def test_two_deployments_that_share_a_store_each_have_their_own_vectors(other):
     first.set("a", [1.0, 2.0])
     assert CachedEmbeddings(an_azure("small"), store).get("a") == [1.0, 2.0]
     assert CachedEmbeddings(other, store).get("a") is None
+
+
+class SetEmbeddings(BaseModel, WordEmbeddings):
+    """Embeddings whose vectors depend on settings, as LangChain's own declare them."""
+
+    model: str = "m"
+    encode_kwargs: dict[str, Any] = {}
+    task_type: str = ""
+    normalize: bool = True
+    max_retries: int = 2
+    api_key: str = ""
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"encode_kwargs": {"normalize_embeddings": True}},
+        {"task_type": "retrieval_query"},
+        {"normalize": False},
+    ],
+)
+def test_a_setting_that_changes_vectors_has_its_own_entries(settings):
+    """K1 and I78: one class, one model, one store."""
+    store = InMemoryByteStore()
+    CachedEmbeddings(SetEmbeddings(), store).set("a", [1.0, 2.0])
+    assert CachedEmbeddings(SetEmbeddings(**settings), store).get("a") is None
+    assert CachedEmbeddings(SetEmbeddings(max_retries=5, api_key="k"), store).get("a") == [1.0, 2.0]

@@ -126,6 +126,13 @@ def test_a_text_too_long_for_the_model_is_cut_with_a_warning(server, embeddings,
     assert text.startswith(sent)
 
 
+@pytest.mark.parametrize("most", [0, -1, None, 1.5, "512"])
+def test_a_limit_that_is_no_number_of_tokens_is_refused_when_built(most):
+    """I76."""
+    with pytest.raises(ConfigError, match="max_text_tokens"):
+        OpenAIEmbeddings(api_key=KEY, max_text_tokens=most)
+
+
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -136,8 +143,9 @@ def test_a_text_too_long_for_the_model_is_cut_with_a_warning(server, embeddings,
         lambda data: [{**item, "embedding": [float("nan")] * 1536} for item in data],
         lambda data: [{**item, "embedding": [0.0] * 1536} for item in data],
         lambda data: [{**item, "embedding": [1.0] * 3} for item in data],
+        lambda data: "a login page",
     ],
-    ids=["missing", "surplus", "misnumbered", "none", "nan", "zero", "short"],
+    ids=["missing", "surplus", "misnumbered", "none", "nan", "zero", "short", "text"],
 )
 async def test_an_unusable_answer_is_an_embedding_error(server, embeddings, spoil):
     """I75 and I79."""

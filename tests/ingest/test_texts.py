@@ -439,7 +439,10 @@ def test_a_manual_is_read_by_its_headings_without_its_commands():
         ),
         (".It Fl a\nShows all.\n.It Fl b\nNone.", "-a: Shows all.\n\n-b: None."),
         (".IP \\(bu 2\none\n.IP 2. 2\ntwo\n.\n.br\n.\\}\nthree", "• one\n\n2. two\nthree"),
-        ('One.\n.PP\n.\\" no\n\n.sp\n.nf\nx\n.fi\n.PP\ny', "One.\n\nx\n\ny"),
+        ('One.\n.PP\n.\\" no\n\n.sp\n.nf\nx\n.fi\n.PP\ny', "One.\n\n```\nx\n```\n\ny"),
+        (".EX\nx\n\n  y\n.EE\nz", "```\nx\n\n  y\n```\n\nz"),
+        ("One.\n.Bd -literal -offset indent\nx\n.Ed\n.Dl y z\nn", "One.\n\n```\nx\n```\n\ny z\nn"),
+        (".TP\n\\-a\n.nf\nx\n.fi\ny", "-a: x\n\ny"),
     ],
 )
 def test_a_term_of_a_manual_is_one_paragraph_with_its_text_and_no_command_leaves_empty_lines(written, shown):

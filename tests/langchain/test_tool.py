@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 
+import pytest
 from langchain.agents import create_agent
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_tests.integration_tests import ToolsIntegrationTests
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langchain_context_engine import ContextEngine
+from langchain_context_engine import ChromaSource, ConfigError, ContextEngine, PinnedSource
 from langchain_context_engine.langchain.tool import as_tool
 from langchain_context_engine.trace.context import Context
-from tests.builders import ListSource, a_candidate
+from tests.builders import ListSource, WordEmbeddings, a_candidate, a_collection
 
 
 def a_source():
@@ -81,3 +84,13 @@ async def test_an_agent_calls_it_and_a_checkpoint_keeps_its_artifact():
         assert Context.from_dict(message.artifact).passages[0].text == "Pay by card."
         kept = next(m for m in agent.get_state(config).values["messages"] if isinstance(m, ToolMessage))
         assert kept.content == message.content
+
+
+def test_it_is_pickled_where_its_engine_is():
+    """H73: an engine over a store says why not."""
+    tool = ContextEngine(sources=[PinnedSource(["Pay by card."])]).as_tool(budget=100)
+    for twin in (pickle.loads(pickle.dumps(tool)), copy.deepcopy(tool)):
+        assert twin.invoke({"query": "how do I pay?"}) == "[1] Pay by card."
+    source = ChromaSource(a_collection([]), embeddings=WordEmbeddings())
+    with pytest.raises(ConfigError, match="live client"):
+        pickle.dumps(ContextEngine(sources=[source]).as_tool())

@@ -35,6 +35,9 @@ MORNING = datetime(2024, 5, 1, 8, tzinfo=UTC)
         (2024122, DAY),
         ("202405010800", MORNING),
         (202405010800, MORNING),
+        ("2024-366", datetime(2024, 12, 31, tzinfo=UTC)),
+        ("1850-122", datetime(1850, 5, 2, tzinfo=UTC)),
+        ("2150-01", datetime(2150, 1, 1, tzinfo=UTC)),
         ("2024", datetime(2024, 1, 1, tzinfo=UTC)),
         (2024, datetime(2024, 1, 1, tzinfo=UTC)),
     ],
@@ -63,7 +66,7 @@ def test_dates_are_read_as_git_databases_and_mail_print_them(value):
 @pytest.mark.parametrize(
     "value",
     [
-        "2024-13", "2024-400", "12 Foo 2024 10:00", "Mon, 99 May 2024 12:00:00", "2024-05-01 12:00 CEST",
+        "2024-13", "2024-400", "2023-366", "2024-000", "1850-366", "12 Foo 2024 10:00", "Mon, 99 May 2024 12:00:00", "2024-05-01 12:00 CEST",
         "01/05/2024", "30 Feb 2024", "Mayday 1, 2024", "1 Mays 2024", "1_000", "2024-05-01 13:00 PM",
         "00:00", "24-05-01", "13/05/24",
     ],
@@ -79,7 +82,7 @@ def test_epoch_seconds_and_milliseconds_stay_what_they_are(value):
 
 
 @pytest.mark.parametrize(
-    "value", [20241301, 20240230, 18991231, 21000101, 2024400, 202413, -20240501, 1899, 2100]
+    "value", [20241301, 20240230, 18991231, 21000101, 2024400, 2023366, 202413, -20240501, 1899, 2100]
 )
 def test_digits_that_are_no_day_of_these_centuries_are_seconds(value):
     """F9."""

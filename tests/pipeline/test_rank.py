@@ -128,7 +128,9 @@ def test_keywords_of_unspaced_scripts_match():
     assert values("keyword", [a_candidate(text="認証システムはJWTを使う")], query="認証")[0] > 0
 
 
-@pytest.mark.parametrize("claims", [{}, {"dense": 0.8}, {"dense": 0.8, "lexical": 3.0}])
+@pytest.mark.parametrize(
+    "claims", [{}, {"dense": 0.8}, {"dense": 0.8, "lexical": 3.0}, {"dense": None, "lexical": 3.0}]
+)
 @pytest.mark.parametrize("number", [1, 3])
 def test_scaling_never_erases_equal_claims(claims, number):
     """E48."""

@@ -162,6 +162,9 @@ def test_styles_give_each_passage_a_marker_that_stands_in_no_text_or_title(style
         ("[١، ٢]", ("[1]", "[2]")),
         ("A note[^1], two [^2][^3], a list [^1, ^2].", ("[1]", "[2]", "[3]")),
         ("[Source 1] and [Sources: 2, 3]", ("[1]", "[2]", "[3]")),
+        ("[来源1、来源3], [ref. 2; ref. 3]", ("[1]", "[3]", "[2]")),
+        ("[مصدر 1] [źródło 2] [1, 2,]", ("[1]", "[2]")),
+        ("~~~python\nrows[1]\n~~~\nas said [2]", ("[2]",)),
         ("[cite: 3] [Quellen 1 und 2]", ("[3]", "[1]", "[2]")),
         ("【1†source】【3:0†a.md】", ("[1]", "[3]")),
         ("⟦1⟧ and ﹝3﹞", ("[1]", "[3]")),
@@ -188,7 +191,7 @@ def test_styles_give_each_passage_a_marker_that_stands_in_no_text_or_title(style
     ],
 )
 def test_used_markers_are_read_off_an_answer_in_order_of_first_use(answer, used):
-    """C8, T6: a list in the signs of any keyboard is a list."""
+    """C8, T6, L92: a list in the signs of any keyboard is a list."""
     assert used_citations(answer, ["[1]", "[2]", "[3]"]) == used
 
 

@@ -162,6 +162,9 @@ class Refusing:
         "limit must be at most {1}, got {0}",
         "n_results {} is too large, the maximum is {}",
         "too many SQL variables",
+        "Number of requested results {} cannot be greater than {}",
+        "n_results must be <= {1}",
+        "Received message larger than max ({} vs. {})",
     ],
 )
 @HYBRID

@@ -139,10 +139,23 @@ def test_the_pieces_of_a_text_are_all_of_it_in_order(table):
             "31  thing 31",
         ),
         ("|===\n|a |b\n\n" + "".join(f"|{i} |thing {i}\n" for i in range(40)) + "|===\n", "|===\n|a |b", "|31 |thing 31"),
+        (
+            "<table>\n<thead><tr><th>a</th><th>b</th></tr></thead>\n<tbody>\n"
+            + "".join(f"<tr><td>{i}</td><td>thing {i}</td></tr>\n" for i in range(40)) + "</tbody>\n</table>",
+            "<table>\n<thead><tr><th>a</th><th>b</th></tr></thead>\n<tbody>",
+            "<tr><td>31</td><td>thing 31</td></tr>",
+        ),
+        (
+            "<TABLE><TR><TH>a<TH>b" + "".join(f"<TR><TH>{i}<TD>thing {i}" for i in range(40)) + "</TABLE>",
+            "<TABLE><TR><TH>a<TH>b",
+            "<TR><TH>31<TD>thing 31",
+        ),
     ],
-    ids=["csv", "tsv", "quoted", "grid", "simple", "asciidoc"],
+    ids=["csv", "tsv", "quoted", "grid", "simple", "asciidoc", "html", "html without ends"],
 )  # fmt: skip
 def test_rows_of_every_kind_of_table_bring_their_header(text, header, row):
+    """B11."""
+    assert header in keep_end(text, 18, count_words)
     assert extractive(text, 3, count_words) == "" or header in extractive(text, 20, count_words)
     cut = Extractive("thing 31")(text, 18, count_words)
     assert header in cut
@@ -159,6 +172,7 @@ def test_rows_of_every_kind_of_table_bring_their_header(text, header, row):
         "if (a,b) {\nf(a,b)\n}\n",
         "```\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n```",
         "key: a;b\nother: c;d\nthird: e;f",
+        "<table><tr><td>1</td></tr><tr><td>2</td></tr><tr><td>3</td></tr></table>",
     ],
 )
 def test_what_only_looks_like_rows_is_no_table(text):

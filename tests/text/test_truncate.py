@@ -72,6 +72,19 @@ def test_a_text_without_a_full_stop_is_cut_from_the_start():
     assert 40 <= count_words(result) <= 50
 
 
+@pytest.mark.parametrize("truncate", CUTTING)
+@pytest.mark.parametrize(
+    "around", ["![plan](data:image/png;base64,{})", "<img src='data:;base64,{}'>", "key={}"]
+)
+def test_no_cut_ends_within_letters_that_nobody_reads(truncate, around):
+    """B14."""
+    letters = "iVBORw0KGgoAAAANSUhEUgAA" * 90
+    text = f"The pump is blue. {around.format(letters)} Oil it weekly. Then it rests."
+    cut = truncate(text, 60, count_characters)
+    assert "VBOR" not in cut
+    assert "pump" in cut or "weekly" in cut
+
+
 def test_an_extract_is_of_whole_sentences_in_source_order():
     """B14 b."""
     text = "Dr. Rao paid $3.50. Then he left. Done."

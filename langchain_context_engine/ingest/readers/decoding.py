@@ -48,6 +48,14 @@ _SCRIPTS: dict[str, tuple[str, Collection[int]]] = {
     **dict.fromkeys(("cp932", "euc_jp"), _KANJI),
     **dict.fromkeys(("cp1251", "koi8_r", "cp866"), _CYRILLIC),
 }
+_CENTRAL = "ąćęłńóśźż áäčďéěíĺľňóôŕřšťúůýž áéíóöőúüű ăâîşţ čćđšž"
+_ALPHABETS = {
+    "cp1252": "àâæçéèêëîïôœùûüÿ äöüßéà áéíñóúü çáâãàéêíóôõúü àèéìíòóù åäöæøéü áðéíóúýþæö äéëïöüáóè",
+    "cp1254": "çğıöşüâîû",
+    "cp1250": _CENTRAL,
+    "iso8859-2": _CENTRAL,
+}
+"""Of Latin letters in one byte: what the languages of an encoding have beside ASCII, language by language."""
 _GUESSED = [*_SCRIPTS, "cp1250", "cp1253", "cp1254", "cp1255", "cp1256", "cp874"]
 _KANA = re.compile("[\u3041-\u30ff]")
 _MOST, _COHERENT, _FEW = 0.85, 0.25, 3
@@ -152,13 +160,22 @@ def _guessed(data: bytes) -> str:
         raise SkippedError("binary")
     with suppress(UnicodeDecodeError):  # few letters tell of no language: what reads as Western is that
         if not _NOT_WESTERN.search(sample.decode("cp1252")):
-            return "cp1252"
+            return _of_one_language(sample, "cp1252")
     matches = list(from_bytes(sample, cp_isolation=_GUESSED))
     if likely := list(filter(_is_likely, matches)):  # Japanese has kana, but for a table of names
-        return min(
-            likely, key=lambda m: _SCRIPTS.get(m.encoding) is _KANJI and not _KANA.search(str(m))
-        ).encoding
+        best = min(likely, key=lambda m: _SCRIPTS.get(m.encoding) is _KANJI and not _KANA.search(str(m)))
+        return _of_one_language(sample, best.encoding)
     raise SkippedError("encoding", f"{matches[0].encoding}?" if matches else "")
+
+
+def _of_one_language(data: bytes, encoding: str) -> str:
+    """Return the encoding in which Latin letters are of one language, if a guess has those of several."""
+
+    def share(of: str) -> float:
+        letters = [c for c in data.decode(of, "replace").lower() if not c.isascii() and c.isalpha()]
+        return max(sum(c in own for c in letters) for own in _ALPHABETS[of].split()) / max(1, len(letters))
+
+    return max((encoding, *_ALPHABETS), key=share) if encoding in _ALPHABETS else encoding
 
 
 def _is_likely(match: CharsetMatch) -> bool:

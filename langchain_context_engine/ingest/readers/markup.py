@@ -313,8 +313,10 @@ def read_xml(path: str, text: str, chunk_size: int) -> Document:
     return read_lines(path, text, chunk_size)
 
 
-_ROFF = re.compile(r"[.'][ \t]*+(\\[\"}]|[A-Za-z]{1,20}|$)[ \t]*(.*)")
+_ROFF = re.compile(r"[.'][ \t]*+(\\[\"}]|[A-Za-z][A-Za-z0-9]{0,19}|$)[ \t]*(.*)")
 _ROFF_LEVELS = {"SH": 1, "Sh": 1, "SS": 2, "Ss": 2}
+_LITERAL = re.compile(r"nf|EX|Bd .*-(?:literal|unfilled)\b.*")
+_FILLED = {"fi", "EE", "Ed", *_ROFF_LEVELS}
 _UNTIL = {"ig": "..", "de": "..", "am": "..", "TS": ".TE", "EQ": ".EN"}
 """Commands that open what nobody reads (a comment, a macro), or read as it stands (a table)."""
 # What neither shows nor ends a paragraph: a comment, the end of a condition, a type, a distance.
@@ -325,6 +327,7 @@ _AFTER_TERM = frozenset("TP TQ IP HP PP P LP RE Pp Bl El".split())  # noqa: SIM9
 _LETTER = re.compile(r"[^\W\d_]")
 _TWO_TYPES = re.compile(r"[BIR]{2}")
 _MDOC = "Ar Cm Nm Pa Ev Va Li Dq Sq Ql Em Sy Op Dv Ic Xr Ad Ns Oo Oc No Pq Aq Bq It Fl Nd"
+_MDOC += " An Brq Cd D1 Dl Er Fa Fd Fn Fo Ft In Lk Ms Mt Qq Sx Tn Vt"
 _OF_MDOC = frozenset(_MDOC.split())
 _SPOKEN = {"B", "I", "SM", "SB", "IP"} | _OF_MDOC | _ROFF_LEVELS.keys()
 _ROFF_WORD = re.compile(r'"([^"\n]*+)"?|([^\s"]\S*+)')
@@ -352,10 +355,12 @@ def read_manual(path: str, text: str, chunk_size: int) -> Document:
         if command == "Nm":  # alone it stands for what the page began with
             name = name or said
             said = said or name
+        manual.literal(number, f"{command} {rest}".rstrip(), said)
         if said:
             manual.add(number, command, said)
         elif not found or command not in _SILENT:
             manual.lay_out(command)
+    manual.literal(text.count("\n") + 1, "fi", "")
     whole = "".join(manual.shown)
     sections = sections_under(whole, manual.headings)
     return Document(text=whole, sections=sections, lines=manual.numbers)
@@ -374,6 +379,8 @@ class _Manual:
     is_term: bool = False
     is_hanging: bool = False
     may_be_term: bool = False
+    is_literal: bool = False
+    is_fenced: bool = False
 
     def lay_out(self, command: str) -> None:
         """Take a command that shows nothing: a term's text follows it, or most often another paragraph."""
@@ -383,6 +390,26 @@ class _Manual:
         elif self.join != ": " or command in _AFTER_TERM:
             self.join = _BEFORE_TERM.get(command, "\n\n")
         self.may_be_term = False
+
+    def literal(self, number: int, line: str, said: str) -> None:
+        """Fence what is shown as it stands; a term, and what is to stand behind one, are in its line."""
+        if line[:2] in _FILLED:
+            if self.is_fenced:
+                self.fence(number, "\n", "\n\n")
+            self.is_literal = self.is_fenced = False
+        elif _LITERAL.fullmatch(line):
+            self.is_literal = True
+        if said and self.is_literal:
+            self.is_literal = False
+            if not (self.is_term or self.join == ": "):
+                self.is_fenced = True
+                self.fence(number, "\n\n" if self.shown else "", "\n")
+
+    def fence(self, number: int, before: str, after: str) -> None:
+        """Add the line of a fence, with what stands around it."""
+        self.join = before
+        self.add(number, "", "```")
+        self.join = after
 
     def add(self, number: int, command: str, said: str) -> None:
         """Add what a line shows."""

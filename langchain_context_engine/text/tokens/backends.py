@@ -333,9 +333,9 @@ def _download(name: str) -> Tiktoken | None:
 def _fetch(name: str, reached: threading.Event, answers: list[Tiktoken]) -> None:
     import tiktoken
 
-    proxy = urllib.parse.urlsplit(urllib.request.getproxies().get("https", ""))
-    first_hop = (proxy.hostname, proxy.port or 80) if proxy.hostname else (_HOST, 443)
     try:
+        proxy = urllib.parse.urlsplit(urllib.request.getproxies().get("https", ""))
+        first_hop = (proxy.hostname, proxy.port or 80) if proxy.hostname else (_HOST, 443)
         with socket.create_connection(first_hop, timeout=_CONNECT_SECONDS):
             reached.set()
         answers.append(Tiktoken(tiktoken.get_encoding(name)))
