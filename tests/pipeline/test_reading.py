@@ -56,6 +56,14 @@ def test_an_underlined_heading_is_no_passage_by_itself(budget):
     assert not [passage.text for passage in context.passages if only_opens(passage.text)]
 
 
+def test_what_is_cut_from_below_an_underlined_title_does_not_begin_with_the_line_of_marks():
+    """Seen: `~~~~` below titles of reStructuredText was read as a fence, and opened again in each extract."""
+    text = f"Prices\n~~~~~~\n\n{REPORT}Whoever comes late pays the storm fee in full."
+    context = ContextEngine(sources=[ListSource([a_part("berths", text)])]).build("storm fee", budget=30)
+    assert context.passages[0].text == "Whoever comes late pays the storm fee in full."
+    assert "~" not in context.text
+
+
 def test_a_part_that_says_too_little_is_left_out_with_both_numbers_and_its_room_stays_empty():
     found = [
         a_part("crumb", "## Removed"),
