@@ -85,6 +85,28 @@ def test_a_short_record_that_stands_for_itself_is_worth_reading(text):
     assert context.text == text
 
 
+@pytest.mark.parametrize(
+    "subject",
+    [
+        "Rename engines/mount-params.md to guide/mount-params.md",
+        "typo in a.md",
+        "Merge pull request #225 from ana/mount-params-of-engines",
+    ],
+)
+@pytest.mark.parametrize(
+    ("query", "is_in"), [("how are engines mounted?", False), ("why was it renamed?", True)]
+)
+def test_a_commit_that_only_names_files_is_left_out_unless_a_change_is_asked_for(subject, query, is_in):
+    """Seen: of 498 passages of 36 contexts 121 were commits, most of them "Rename …", "Merge …", "typo"."""
+    files = "guide/a-page-of-many-words-in-its-name.md (+0 −0)"
+    commit = a_candidate(
+        id="c", kind="commit", text=f"{subject}\n\n{files}", relevance=0.9, metadata={"sha": "9d223f153c36"}
+    )
+    context = ContextEngine(sources=[ListSource([commit, a_part("page", REPORT, 0.8)])]).build(query)
+    assert ("c" in [passage.key[1] for passage in context.passages]) == is_in
+    assert is_in or reasons(context)["c"] is Reason.NOT_WORTH_READING
+
+
 def test_the_message_of_a_commit_is_shown_whole_and_its_files_never_alone():
     """Seen 7: the commit that explains loses no room to single sentences of others."""
     message = "Refuse NUL bytes in module paths\n\n" + REPORT
