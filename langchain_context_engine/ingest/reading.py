@@ -41,7 +41,7 @@ from langchain_context_engine.ingest.sections import Document, document_records
 from langchain_context_engine.ingest.split import Splitter
 
 # Raised when the same file would give other records than before, so that stored ones are renewed.
-EXTRACTION_VERSION = 15
+EXTRACTION_VERSION = 16
 
 _WORDS = re.compile(rb"[A-Za-z\x80-\xff]{2,40}")
 _LEAST_WORDS = 5

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Sequence
 from collections.abc import Set as AbstractSet
 
 from langchain_context_engine.models.metadata import has_place
 from langchain_context_engine.models.types import Candidate, Ranked
+from langchain_context_engine.ranking.intent import signs_of
+from langchain_context_engine.ranking.recency import newest_of
 from langchain_context_engine.text.analysis import analyse
 from langchain_context_engine.text.boilerplate import (
     LEAST_ASIDE,
@@ -19,12 +22,17 @@ from langchain_context_engine.text.boilerplate import (
     opens_block,
     telling_words,
 )
-from langchain_context_engine.text.units import CODE_KINDS, Unit, holds_half, is_divisible
+from langchain_context_engine.text.units import CODE_KINDS, Unit, holds_half, is_divisible, message_of
 from langchain_context_engine.text.words import query_terms, terms
 
 LEAST_HELD = 2
 """So many terms of the question hold a row of figures in."""
 
+
+_FILE_OR_BRANCH = re.compile(
+    r"\bMerge (?:pull request \S+ from|(?:remote-tracking )?branch) \S+|(?<!\S)(?=\S{0,300}\w[/.]\w)\S+"
+)
+"""What a commit's message names rather than says."""
 
 LEAST_OF_SENTENCE = 0.5
 """Of what is longer than a sentence and has no stop a smaller part breaks off before it has said anything."""
@@ -147,11 +155,22 @@ def saying_little(items: Sequence[Ranked], query: str) -> dict[int, dict[str, fl
                 continue
             if not _is_whole_file(candidate) or not asked.isdisjoint(terms(candidate.text)):
                 continue
-        told = telling_words(candidate.text, is_read(candidate))
-        has_any = told or telling_words(candidate.text, False)
-        if told < LEAST_WORDS and not (has_any and holds_half(candidate.text, query)):
+        said = _said(candidate, query)
+        told = telling_words(said, is_read(candidate))
+        has_any = told or telling_words(said, False)
+        if told < LEAST_WORDS and not (has_any and holds_half(said, query)):
             little[i] = {"words": told, "least": LEAST_WORDS}
     return little
+
+
+def _said(candidate: Candidate, query: str) -> str:
+    """Return what a record says by itself: of a commit its message, but for names of files and branches.
+
+    A question after what changed is answered by a commit that says no more than where.
+    """
+    if candidate.kind != "commit" or newest_of(query) or "history" in signs_of(query):
+        return candidate.text
+    return _FILE_OR_BRANCH.sub(" ", message_of(candidate.text))
 
 
 def _is_whole_file(candidate: Candidate) -> bool:

@@ -341,7 +341,7 @@ def block_of(passage: Passage, layout: Layout, *, says_place: bool = True) -> st
         template,
         values,
         is_truncated=passage.is_truncated,
-        opens_with=open_fence_at(candidate.text, start) if start else "",
+        opens_with=open_fence_at(candidate.text, start, is_read=True) if start else "",
     )
 
 

@@ -216,7 +216,7 @@ def tables(text: str) -> list[tuple[int, int, int]]:
 
 def fenced_blocks(text: str) -> list[Span]:
     """Return the spans of the fenced blocks, one that is never closed up to the end."""
-    found = fences(text, lambda fence: not _underlines(text, fence))
+    found = fences(text, lambda fence: not is_underline(text, fence))
     return [(opener.start(), closer.end() if closer else len(text)) for opener, closer in found]
 
 
@@ -257,7 +257,7 @@ def _leaves(text: str, indent: int) -> bool:
     return any(line.strip() and line[:indent].strip() for line in text.splitlines())
 
 
-def _underlines(text: str, fence: re.Match[str]) -> bool:
+def is_underline(text: str, fence: re.Match[str]) -> bool:
     """Return whether marks are the line below a heading of reStructuredText: at least as long as it."""
     line = text[text.rfind("\n", 0, max(0, fence.start() - 1)) + 1 : fence.start()].strip()
     return bool(line) and not fence[3].strip() and len(fence[2]) >= max(len(line), _LEAST_UNDERLINE)

@@ -290,6 +290,22 @@ def test_what_restructured_text_describes_thing_by_thing_is_a_section_each():
 
 
 @pytest.mark.parametrize(
+    ("declared", "name"),
+    [
+        ("function:: int uv_queue_work(uv_loop_t* loop)", "uv_queue_work"),
+        ("type:: void (*uv_work_cb)(uv_work_t* req)", "uv_work_cb"),
+        ("member:: uv_loop_t* uv_work_t.loop", "uv_work_t.loop"),
+        ("member:: char name[8]", "name"),
+        ("macro:: UV_MAX = 3", "UV_MAX"),
+        ("function:: void* find(void (*each)(int))", "find"),
+    ],
+)
+def test_what_is_described_of_c_is_called_by_its_name_without_its_type(declared, name):
+    """Seen: 28 sections of one manual were called `void`."""
+    assert trails("a.rst", f"Loop\n====\n\n.. c:{declared}\n\n   It says so.\n") == [f"Loop › {name}"]
+
+
+@pytest.mark.parametrize(
     ("path", "label"),
     [("a.adoc", "[[kinds]]"), ("a.adoc", "[#122]"), ("a.rst", ".. _kinds:"), ("a.md", '<a id="kinds"></a>')],
 )

@@ -187,6 +187,11 @@ _DESCRIBED = re.compile(
     r"|attribute|property|data|decorator|decoratormethod|macro|struct|enum|type|var|member|option|confval"
     r"|envvar|setting|directive|role)::[ \t]+([^\n(]{1,200}?)[ \t]*(?:\(.*|=.*|->.*)?$"
 )
+# Of C the type comes first: `void* f(int)`, `void (*f)(int)`, `int a.b`, `char c[8]`.
+_OF_C = re.compile(
+    r"[ \t]*\.\. c:\w+::[ \t]+"
+    r"(?:[^\n(]*\([ \t]*\*+[ \t]*(\w+)|[^\n(]*?([A-Za-z_][\w.]*)[ \t]*(?:[\[(=].*)?$)"
+)
 _BELOW_ALL = 100
 
 
@@ -202,7 +207,9 @@ def described(text: str) -> Iterator[Heading]:
             inside = [depth for depth in inside if depth < indent]
             if found:
                 inside.append(indent)
-                yield Heading(level=_BELOW_ALL + indent, title=found[2].strip(), start=start, end=end)
+                declared = _OF_C.match(line)
+                title = (declared[1] or declared[2]) if declared else found[2].strip()
+                yield Heading(level=_BELOW_ALL + indent, title=title, start=start, end=end)
             elif closed:
                 yield Heading(level=_BELOW_ALL + min(closed), title="", start=start, end=start)
         start = end
