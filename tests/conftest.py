@@ -111,10 +111,14 @@ def pytest_runtest_protocol(item, nextitem):
 def unhurried(monkeypatch, request):
     """Let a question wait until what it asks is read; of .8 s a loaded machine may need more for a few records.
 
-    What happens when that is over is tried by tests marked `hurried`.
+    So may it for what would let a candidate in. What happens when that is over is tried by tests marked `hurried`.
     """
     if request.node.get_closest_marker("hurried") is None:
+        from langchain_context_engine.trace.what_if import _Search
+
+        is_over = _Search._is_over
         monkeypatch.setattr("langchain_context_engine.search.index_manager.WAIT_SHARE", 30.0)
+        monkeypatch.setattr(_Search, "_is_over", lambda search, share=1.0: is_over(search, 30 * share))
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
 
@@ -15,6 +16,18 @@ class SlowEmbeddings(WordEmbeddings):
 
     def embed_documents(self, texts):
         time.sleep(0.1)
+        return super().embed_documents(texts)
+
+
+class WaitingEmbeddings(WordEmbeddings):
+    """Answers when it is told to."""
+
+    def __init__(self):
+        super().__init__()
+        self.goes_on = threading.Event()
+
+    def embed_documents(self, texts):
+        self.goes_on.wait(60)
         return super().embed_documents(texts)
 
 

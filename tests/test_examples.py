@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from langchain_context_engine.search import index_manager
 from tests.builders import WordEmbeddings
 from tests.conftest import ROOT
 
@@ -64,6 +65,7 @@ def _main(path: str, arguments: tuple[str, ...], environment: dict[str, str], fo
     os.environ.update(environment)
     sys.argv = [path, *arguments]
     warnings.simplefilter("error", UserWarning)
+    index_manager.WAIT_SHARE = 30.0  # as in every test that is not hurried
     runpy.run_path(path, run_name="__main__")
     sys.stdout.flush()
 

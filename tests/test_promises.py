@@ -24,7 +24,7 @@ cases = given(found=candidates(), config=settings_of_engines(), query=QUERIES, b
 
 
 @cases
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=80)
 def test_the_promises_hold_of_any_answer(found, config, query, budget):
     """Promises 1, 2, 5, 6, 7 and 9."""
     engine, context = build(found, config, query, budget)

@@ -25,11 +25,21 @@ def store(tmp_path_factory):
     return folder / "store"
 
 
-def on_a_terminal(*arguments):
-    """Return what a command writes to a terminal of its own."""
+FORMS = ("--json", "--text", "-k9")
+ASK = f"""
+import sys
+from langchain_context_engine.cli import main
+for form in {FORMS}:
+    print("#" * 9, flush=True)
+    main([*sys.argv[1:], form])
+"""
+
+
+@pytest.fixture(scope="module")
+def told(store):
+    """Return what a question writes to a terminal of its own in each form."""
     ours, theirs = pty.openpty()
-    code = "import sys; from langchain_context_engine.cli import main; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", code, *map(str, arguments)]
+    command = [sys.executable, "-c", ASK, "ask", "invoices", "--store", str(store), "--no-journal"]
     with subprocess.Popen(command, stdout=theirs, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL):
         os.close(theirs)
         told = b""
@@ -42,13 +52,13 @@ def on_a_terminal(*arguments):
                 break
             told += piece
     os.close(ours)
-    return told.decode()
+    return dict(zip(FORMS, told.decode().split("#" * 9)[1:], strict=True))
 
 
-@pytest.mark.parametrize("form", ["--json", "--text", "-k9"])
-def test_an_answer_commands_no_terminal(store, form):
+@pytest.mark.parametrize("form", FORMS)
+def test_an_answer_commands_no_terminal(told, form):
     """Point 13: `ask --json` wrote what moves the cursor and turns the text round."""
-    told = on_a_terminal("ask", "invoices", "--store", store, form, "--no-journal")
+    told = told[form]
     assert "Invoices" in told
     assert not [c for c in told if c in "\x9b\x07\x7f\u202e\u2066"]
     assert "\x1b[2J" not in told  # the table itself is drawn in colour

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import shlex
 import subprocess
 
@@ -9,6 +11,7 @@ import pytest
 
 from langchain_context_engine import Journal
 from langchain_context_engine.cli import demo as demo_command
+from langchain_context_engine.cli import main
 from langchain_context_engine.demo import (
     COMPANY,
     DEMO_QUESTIONS,
@@ -17,16 +20,16 @@ from langchain_context_engine.demo import (
     load_demo,
 )
 from langchain_context_engine.models.types import Reason
-from tests.cli.conftest import process
 
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory):
     """Return the folder of a demo that was run outside of a checkout, and what it printed."""
     folder = tmp_path_factory.mktemp("printed")
-    done = process("demo", "--no-inspect", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    return folder / ".context-engine" / "demo", done.stdout
+    with pytest.MonkeyPatch.context() as patched, contextlib.redirect_stdout(io.StringIO()) as out:
+        patched.chdir(folder)
+        assert main(["demo", "--no-inspect"]) == 0
+    return folder / ".context-engine" / "demo", out.getvalue()
 
 
 def test_the_demo_has_six_collections_and_building_it_again_writes_nothing(printed):

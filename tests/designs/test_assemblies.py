@@ -112,7 +112,7 @@ def built(case):
 
 @pytest.mark.unmeasured
 @given(case=cases())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 def test_the_promises_hold_for_every_assembly(case):
     """Promises 1, 2, 4, 5, 7, 9 and 10."""
     context, (engine, query, budget_) = built(case), case

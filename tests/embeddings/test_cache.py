@@ -29,6 +29,7 @@ from tests.embedding_builders import (
     AnsweringEmbeddings,
     FailingOnceEmbeddings,
     SlowEmbeddings,
+    WaitingEmbeddings,
     asked,
 )
 
@@ -265,7 +266,7 @@ async def test_a_failure_reaches_all_coroutines_and_the_next_call_tries_again():
 
 async def test_a_cancelled_caller_does_not_take_the_others_with_it():
     """I80: the first one hangs up."""
-    inner = SlowEmbeddings()
+    inner = WaitingEmbeddings()
     cached = CachedEmbeddings(inner)
     first = asyncio.create_task(cached.aembed_query("a"))
     await asyncio.sleep(0.02)
@@ -273,6 +274,7 @@ async def test_a_cancelled_caller_does_not_take_the_others_with_it():
     await asyncio.sleep(0.02)
     first.cancel()
     others[0].cancel()
+    inner.goes_on.set()
     results = await asyncio.gather(first, *others, return_exceptions=True)
     assert [type(r) for r in results] == [asyncio.CancelledError, asyncio.CancelledError, list, list]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 import pickle
-import subprocess
 import sys
 from pathlib import Path
 
@@ -78,16 +77,3 @@ def test_it_is_pickled_and_copied():
     embeddings = LocalEmbeddings()
     for twin in (pickle.loads(pickle.dumps(embeddings)), copy.deepcopy(embeddings)):
         assert twin.embed_query("a") == embeddings.embed_query("a")
-
-
-def test_asking_a_store_imports_neither_langchain_nor_what_downloads_models():
-    """Each takes longer to import than a question does to be answered."""
-    code = (
-        "import sys\n"
-        "from langchain_context_engine.cli.embedders import Memory, _of_model\n"
-        "from langchain_context_engine.embeddings.static import StaticEmbeddings\n"
-        "_of_model(Memory(model=StaticEmbeddings.model, dimension=256), 'notes').embed_query('tea')\n"
-        "print(sorted({'langchain_core', 'requests', 'wordllama'} & set(sys.modules)))"
-    )
-    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert printed.stdout.strip() == "[]"

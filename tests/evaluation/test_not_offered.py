@@ -38,7 +38,7 @@ def why(engine, named, **fields):
      "serving tea far"],
 )  # fmt: skip
 def test_a_record_is_meant_by_id_place_title_a_piece_of_its_text_or_words_of_it(engine, named):
-    (found,) = why(engine, named, limit=20)
+    (found,) = why(engine, named, limit=20, seconds=0)
     assert (found.key[1], found.is_offered) == ("tea", False)
 
 

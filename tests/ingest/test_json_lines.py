@@ -228,7 +228,7 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(
     rows=st.lists(st.dictionaries(st.text(min_size=1, max_size=6), JSON, max_size=4), min_size=1, max_size=4)
 )

@@ -185,7 +185,7 @@ def test_a_fork_while_threads_are_inside_the_file_leaves_a_child_that_writes(jou
     thread = threading.Thread(target=read_again_and_again)
     thread.start()
     try:
-        for _ in range(30):
+        for _ in range(15):
             child = os.fork()
             if child == 0:
                 journal.record(a_context("child"))
@@ -194,4 +194,4 @@ def test_a_fork_while_threads_are_inside_the_file_leaves_a_child_that_writes(jou
     finally:
         stop.set()
         thread.join()
-    assert journal.count("child") == 30
+    assert journal.count("child") == 15

@@ -35,7 +35,7 @@ def test_a_place_is_the_records_own_or_made_of_what_its_metadata_say(metadata, p
     assert place_from(metadata, datetime(2026, 8, 4, 9, tzinfo=UTC)) == place
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(st.dictionaries(
     st.sampled_from(["place", "path", "sha", "headings", "symbol", "author", "start_line", "end_line"]),
     st.text() | st.integers() | st.none() | st.lists(st.text(max_size=5), max_size=3) | st.floats(),

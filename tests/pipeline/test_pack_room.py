@@ -87,7 +87,7 @@ BLOCKS = [
 ]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=80)
 @given(st.lists(st.sampled_from(BLOCKS), min_size=2, max_size=9), st.data())
 def test_an_extract_parses_as_the_markdown_that_it_was(blocks, data):
     """T4: what was a fence, a table or a heading is one, and nothing else became a part of it."""

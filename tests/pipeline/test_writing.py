@@ -25,7 +25,7 @@ PARTS = st.lists(
 
 
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "utf8_bytes", "estimate"])
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(PARTS)
 def test_parts_count_what_their_text_does(name, parts):
     """Promise 2."""
@@ -70,7 +70,7 @@ BRACKETS = Template(
 
 @pytest.mark.parametrize("template", ["placed", "xml", "sections", "detailed", "markdown", BRACKETS])
 @pytest.mark.parametrize("style", ["number", "key", lambda passages, _: [f"({p.key[1]})" for p in passages]])
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 @given(changes=CHANGES, order=st.sampled_from(["relevance", "edges", "stable"]))
 def test_what_is_written_again_is_as_if_written_for_the_first_time(template, style, changes, order):
     packing = EngineConfig(template=template, citations=style, order=order).parts().packing

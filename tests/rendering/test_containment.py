@@ -35,7 +35,7 @@ def test_a_cut_fence_is_closed_and_the_next_passage_stands_outside(fence, name):
     assert is_contained(TEMPLATES[name], block)
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=50)
 @given(text=MARKDOWN, start=st.integers(0, 40), end=st.integers(0, 60), truncated=st.booleans())
 @pytest.mark.parametrize("name", ["cited", "chat", "detailed", "summary", "markdown"])
 def test_no_piece_of_any_text_swallows_the_next_passage(name, text, start, end, truncated):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import chromadb
 import pytest
 
-from tests.builders import a_request
-from tests.chroma_builders import HYBRID, a_source, client, ids, notes
+from langchain_context_engine import ChromaSource
+from tests.builders import a_collection, a_request
+from tests.chroma_builders import EMBEDDINGS, HYBRID, a_source, client, ids, notes
 
 pytestmark = pytest.mark.unmeasured
 
@@ -54,6 +56,32 @@ def test_the_deleted_are_hidden_everywhere(client, hybrid):
     assert len(source.fetch(a_request(query="billing", limit=1))) == 1
 
 
+@pytest.fixture(scope="module", params=["memory", "persistent"])
+def many(request, tmp_path_factory):
+    """Return a collection in which three of three hundred are like no other, and the worst for the question."""
+    days = {100: "2024-04-10", 101: "2024-04-11", 102: "2024-04-12"}
+    rare = {
+        "text": "another thing",
+        "kind": "rare",
+        "confidence": 0.95,
+        "conversation_id": "c",
+        "team": "blue",
+    }
+    records = [
+        {
+            "id": f"n{i:03}",
+            "n": i,
+            "text": "billing decide",
+            "created_at": days.get(i, f"2024-0{(1, 2, 3, 5, 6, 7)[i % 6]}-{1 + i % 28:02}"),
+            **(rare if i in days else {}),
+        }
+        for i in range(300)
+    ]
+    path = tmp_path_factory.mktemp("many")
+    client = chromadb.EphemeralClient() if request.param == "memory" else chromadb.PersistentClient(str(path))
+    return a_collection(records, embeddings=EMBEDDINGS, client=client)
+
+
 @HYBRID
 @pytest.mark.parametrize(
     "asked",
@@ -69,29 +97,9 @@ def test_the_deleted_are_hidden_everywhere(client, hybrid):
         {"scope": {"team": "blue"}, "where": {"n": {"$in": [100, 101, 102]}}},
     ],
 )
-def test_rare_records_are_found_behind_many_that_a_filter_keeps_out(client, hybrid, asked):
+def test_rare_records_are_found_behind_many_that_a_filter_keeps_out(many, hybrid, asked):
     """G58, J84."""
-    rare = {
-        "kind": "rare",
-        "confidence": 0.95,
-        "conversation_id": "c",
-        "team": "blue",
-    }
-    records = [
-        {
-            "id": f"n{i:03}",
-            "text": "billing decide" if i not in (100, 101, 102) else "another thing",
-            "n": i,
-            "created_at": f"2024-{1 + i // 30:02}-{1 + i % 30:02}" if i // 30 != 1 else "2023-01-01",
-            **(rare if i in (100, 101, 102) else {}),
-        }
-        for i in range(300)
-    ]
-    days = {100: "2024-04-10", 101: "2024-04-11", 102: "2024-04-12"}
-    for record in records:
-        in_april = record["created_at"].startswith("2024-04")
-        record["created_at"] = days.get(record["n"], "2023-01-01" if in_april else record["created_at"])
-    source = a_source(records, client=client, hybrid=hybrid)
+    source = ChromaSource(many, embeddings=EMBEDDINGS, hybrid=hybrid)
     assert sorted(ids(source.fetch(a_request(limit=5, **asked)))) == ["n100", "n101", "n102"]
 
 

@@ -51,7 +51,7 @@ def in_parts(records, place: int = 5) -> Snapshot:
 
 
 @given(records=RECORDS, where=WHERES)
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=75)
 def test_a_mask_admits_what_its_filter_admits_and_where_it_says_so_nothing_else(records, where):
     snapshot, condition = in_parts(records), read_where(where)
     mask, is_exact = snapshot.mask(condition)
@@ -64,7 +64,7 @@ def test_a_mask_admits_what_its_filter_admits_and_where_it_says_so_nothing_else(
 @given(
     records=RECORDS, query=st.lists(st.sampled_from(WORDS), min_size=1, max_size=3, unique=True), scope=VALUES
 )
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=40)
 def test_scores_are_those_of_plain_bm25_among_what_a_scope_admits(records, query, scope):
     snapshot, within = in_parts(records), read_scope({"n": scope})
     weighed = weigh(LexicalQuery(tuple(terms(" ".join(query)))), [(snapshot, snapshot.mask(within)[0])])

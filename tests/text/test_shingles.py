@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import subprocess
@@ -49,7 +50,7 @@ def test_many_different_texts_take_linear_time(make):
     assert_linear(all_stay, lambda size: numbered(size, make), 1000)
 
 
-def test_the_result_does_not_depend_on_the_hash_seed():
+def test_the_result_does_not_depend_on_the_hash_seed(capsys):
     """Promise 3."""
     code = (
         "import random\n"
@@ -61,16 +62,10 @@ def test_the_result_does_not_depend_on_the_hash_seed():
         "print(terms('The getHTTPResponse 認証 of café'))\n"
         "print([(i.candidate.id, i.also_in) for i in dedupe(ranked(*texts), rules=DEFAULT_RULES)[0]])"
     )
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
-    assert len(outputs) == 1
+    run = functools.partial(subprocess.run, [sys.executable, "-c", code], capture_output=True, check=True)
+    other = run(env={**os.environ, "PYTHONHASHSEED": "1"}, text=True).stdout
+    exec(code, {})  # here the seed is another
+    assert capsys.readouterr().out == other
 
 
 @st.composite
