@@ -13,6 +13,8 @@ FOLDER = Path(__file__).resolve().parent
 PAGES = ("traces", "explain", "tune", "compare", "judge", "sets", "figures", "collections")
 # What shows one answer. (Streamlit draws a text that stands alone.)
 AN_ANSWER = ("explain", "tune", "judge")
+NEWS = "5s"
+"""How often it is looked whether there is a new answer, while another is looked at."""
 
 
 def load_package() -> None:
@@ -39,7 +41,7 @@ def main() -> None:
     import streamlit as st
 
     from inspector import cards, state
-    from inspector.views import collections
+    from inspector.views import collections, traces
     from langchain_context_engine import ConfigError
 
     views = {name: importlib.import_module(f"inspector.views.{name}") for name in PAGES}
@@ -57,6 +59,9 @@ def main() -> None:
     with cards.guard():
         state.follow_address(names=page.url_path in AN_ANSWER)
         cards.alerts()
+        if page.url_path in AN_ANSWER and state.settings().journal is not None:
+            with st.container(key="news-box"):
+                cards.part(traces.news, every=NEWS)
         with st.container(key="ask-box", horizontal=True):
             collections.ask_button("Ask", key="ask", type="tertiary")
             with suppress(ConfigError):
