@@ -13,8 +13,6 @@ FOLDER = Path(__file__).resolve().parent
 PAGES = ("traces", "explain", "tune", "compare", "judge", "sets", "figures", "collections")
 # What shows one answer. (Streamlit draws a text that stands alone.)
 AN_ANSWER = ("explain", "tune", "judge")
-NEWS = "5s"
-"""How often it is looked whether there is a new answer, while another is looked at."""
 
 
 def load_package() -> None:
@@ -61,7 +59,7 @@ def main() -> None:
         cards.alerts()
         if page.url_path in AN_ANSWER and state.settings().journal is not None:
             with st.container(key="news-box"):
-                cards.part(traces.news, every=NEWS)
+                cards.part(traces.news)
         with st.container(key="ask-box", horizontal=True):
             collections.ask_button("Ask", key="ask", type="tertiary")
             with suppress(ConfigError):

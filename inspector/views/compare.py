@@ -44,7 +44,7 @@ _ALIKE = 2
 
 def show() -> None:
     """Draw the page."""
-    head = st.container()
+    head = st.container(horizontal=True, vertical_alignment="center")
     kept = sides()
     labels = offered(kept)
     if "compare" not in st.session_state:
@@ -55,14 +55,12 @@ def show() -> None:
         label_visibility="collapsed",
     )  # fmt: skip
     st.session_state["compared"] = chosen
-    if chosen and len(chosen) < MOST:
-        with cards.guard("Choose others."):
-            other_budgets(chosen)
     if st.query_params.get_all("compare") != chosen:
         st.query_params["compare"] = chosen
     if len(chosen) < PAIR:
         with head:
             cards.heading("Compare")
+            other_budgets(chosen)
         st.text("Choose two or more: tick them on the Traces page, or choose them here.")
         return
     contexts: dict[str, Context] = {}
@@ -75,6 +73,7 @@ def show() -> None:
     with head:
         questions = {context.request.query for context in contexts.values()}
         cards.heading(f"Compare: {questions.pop()}" if len(questions) == 1 else "Compare")
+        other_budgets(chosen)
     if len(contexts) < len(names):
         return
     compared(names, labels, contexts, columns)
@@ -108,21 +107,24 @@ def sides() -> list[str]:
 
 def other_budgets(chosen: Sequence[str]) -> None:
     """Draw the recorded answers to the first one's question at other budgets, and the way to any other."""
-    known = {state.open_named(name).budget for name in chosen}
-    query = state.open_named(chosen[0]).request.query
-    with opening.journal_of(state.settings()) as journal:
-        rows = journal.traces(LATEST, query=query) if journal is not None else []
-    # Of each budget the newest.
-    others = {row.budget: row.id for row in reversed(rows) if row.budget not in known}
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption("The same question at another budget:", width="content")
-        for budget, name in sorted(others.items())[:_NAMED]:
-            st.button(
-                wording.counted(budget, "token"), key=f"add-{name}", type="tertiary",
-                on_click=st.session_state.update, args=({"compare": [*chosen, name]},),
-            )  # fmt: skip
-        if st.button("Any, in Tune", key="any-budget", type="tertiary"):
-            state.open_page(chosen[0], "tune")
+    if not chosen or len(chosen) == MOST:
+        return
+    with cards.guard("Choose others."):
+        known = {state.open_named(name).budget for name in chosen}
+        query = state.open_named(chosen[0]).request.query
+        with opening.journal_of(state.settings()) as journal:
+            rows = journal.traces(LATEST, query=query) if journal is not None else []
+        # Of each budget the newest.
+        others = {row.budget: row.id for row in reversed(rows) if row.budget not in known}
+        with st.container(key="budgets", horizontal=True, vertical_alignment="center", width="content"):
+            st.caption("At another budget:", width="content")
+            for budget, name in sorted(others.items())[:_NAMED]:
+                st.button(
+                    wording.counted(budget, "token"), key=f"add-{name}", type="tertiary",
+                    on_click=st.session_state.update, args=({"compare": [*chosen, name]},),
+                )  # fmt: skip
+            if st.button("Any, in Tune", key="any-budget", type="tertiary"):
+                state.open_page(chosen[0], "tune")
 
 
 def offered(kept: list[str]) -> dict[str, str]:

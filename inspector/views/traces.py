@@ -203,6 +203,8 @@ def news() -> None:
     since = st.session_state.setdefault("listed", datetime.now(tz=UTC))
     with opening.journal_of(state.settings()) as journal:
         count = journal.count(since=since) if journal is not None else 0
+    # Pressed by the page's script, while nothing else is drawn.
+    st.button("Look for new answers", key="look-news")
     if count and st.button(wording.counted(count, "new answer"), key="news", type="tertiary"):
         st.session_state["shows-new"] = True
         state.go("traces")

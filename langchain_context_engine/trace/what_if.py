@@ -340,7 +340,7 @@ class _Search:
                 found = below
             below, above = below - 1, above + 1
         is_smallest, count = all(number in tried for number in range(now + 1, found)), len(tried)
-        larger = (found + 2**step for step in range(_DOUBLINGS) if not self._is_over(0.9))
+        larger = (found + 2**step for step in range(_DOUBLINGS) if not self._is_over(0.8))
         undone = next((number for number in larger if not admits(number)), None)
         change = {field: found}
         yield from self._change(
