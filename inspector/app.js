@@ -34,6 +34,16 @@
     event.preventDefault();
     undo.click();
   });
+  // What came meanwhile is looked for while nothing is drawn and nothing was pressed a moment ago: such a run could
+  // come between a press and the page that it leads to.
+  let quietUntil = 0;
+  for (const press of ['pointerdown', 'keydown']) {
+    document.addEventListener(press, () => { quietUntil = performance.now() + 5000; }, true);
+  }
+  setInterval(() => {
+    const isAtRest = document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning';
+    if (isAtRest && !document.hidden && performance.now() > quietUntil) document.querySelector('.st-key-look-news button')?.click();
+  }, 5000);
   // Where a question is asked one can write at once.
   let asked = null;
   new MutationObserver(() => {

@@ -39,7 +39,7 @@ def main() -> None:
     import streamlit as st
 
     from inspector import cards, state
-    from inspector.views import collections
+    from inspector.views import collections, traces
     from langchain_context_engine import ConfigError
 
     views = {name: importlib.import_module(f"inspector.views.{name}") for name in PAGES}
@@ -57,6 +57,9 @@ def main() -> None:
     with cards.guard():
         state.follow_address(names=page.url_path in AN_ANSWER)
         cards.alerts()
+        if page.url_path in AN_ANSWER and state.settings().journal is not None:
+            with st.container(key="news-box"):
+                cards.part(traces.news)
         with st.container(key="ask-box", horizontal=True):
             collections.ask_button("Ask", key="ask", type="tertiary")
             with suppress(ConfigError):

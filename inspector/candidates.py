@@ -46,11 +46,10 @@ ROOM_COLUMNS: Sequence[Column] = (
     {
         "name": "from",
         "label": "In with budget",
-        "width": 130,
-        "help": "≤: not every smaller one was tried; and how many enter and leave then",
+        "width": 190,
+        "help": "≤: not every smaller one was tried; out: one above it does not; how many enter and leave",
     },
 )
-_NAMED = 3
 
 
 def fates_told(context: Context) -> str:
@@ -93,48 +92,6 @@ def score_tree(row: Row) -> list[Part]:
             lines += [Part(1, *part) for part in parts.items()]
             parts = {}
     return lines + [Part(0, *part) for part in parts.items()]
-
-
-def out_of_turn(context: Context, rows: Sequence[Row], row: Row) -> str:
-    """Say why what is ranked later is in where a candidate is out, and why what is ranked better is out.
-
-    Only what the decisions hold is said: what each took or needed, and what was left at its turn. "" where
-    packing followed the ranking.
-    """
-    if row.place is None:
-        return ""
-    if row.verdict is Verdict.KEPT:
-        better = [one for one in near_misses(rows, len(rows)) if (one.place or row.place) < row.place]
-        longer = [one for one in better if one.details.get("needed", 0) > row.tokens]
-        early = [one for one in better if one not in longer]
-        told = [
-            _counted(longer, f"needed more than the {row.tokens:,} tokens that it takes", "needed"),
-            _counted(early, "had fewer left at the turn than it takes", "left"),
-        ]
-        return f"Ranked better and out: {'; '.join(filter(None, told))}." if better else ""
-    left = row.details.get("left")
-    if fell_for(row) not in ROOM or not isinstance(left, int):
-        return ""
-    groups = {one.key: group_of(one, context.settings) for one in context.candidates}
-    later = [one for one in rows if one.verdict is Verdict.KEPT and (one.place or 0) > row.place]
-    others = [one for one in later if row.reason is Reason.OVER_SHARE and groups[one.key] != groups[row.key]]
-    fit = [one for one in later if one not in others and one.tokens <= left]
-    rest = [one for one in later if one not in others and one not in fit]
-    told = [
-        _counted(fit, f"fitted the {left:,} tokens that were left at its turn", "tokens"),
-        _counted(others, "took from another share", "tokens"),
-        _counted(rest, f"took more, at a turn when more than its {left:,} were left", "tokens"),
-    ]
-    return f"Ranked later and in: {'; '.join(filter(None, told))}." if later else ""
-
-
-def _counted(rows: Sequence[Row], did: str, figure: str) -> str:
-    """Return how many did something, the first of them by place and figure; "" for none."""
-    named = [
-        f"#{one.place}: {one.tokens if figure == 'tokens' else one.details.get(figure, 0):,}"
-        for one in rows[:_NAMED]
-    ]
-    return f"{len(rows):,} {did} ({', '.join(named)}{', …' if len(rows) > _NAMED else ''})" if rows else ""
 
 
 def rows_like(

@@ -46,6 +46,7 @@ STATUSES = {
 LONGEST_NOTE = 2000
 _LONGEST_HEADING = 180
 _LONGEST_FACT = 90
+_MOST_WARNINGS = 3
 _MOST_OWN = 6
 """So many of what is not default stand in the line: a design has twenty, and would push the table down."""
 
@@ -218,11 +219,12 @@ def trace_head(opened: Opened) -> None:
         f'<div class="ce-facts">{name}{more}</div></details></div>'
     )
     if context.warnings:
-        label = f"{wording.counted(len(context.warnings), 'warning')}: {one_line(context.warnings[0], 120)}"
-        # They are the whole answer where nothing stands in it.
-        with st.expander(wording.plain(label), expanded=not context.passages):
-            lines = "".join(f"<li>{escape(warning)}</li>" for warning in context.warnings)
-            st.html(f'<ul class="ce-panel">{lines}</ul>')
+        # Each has its line: a second one behind a click is not read.
+        lines = [f"<li>{escape(wording.sentence(warning))}</li>" for warning in context.warnings]
+        shown, more = "".join(lines[:_MOST_WARNINGS]), "".join(lines[_MOST_WARNINGS:])
+        count = len(lines) - _MOST_WARNINGS
+        folded = f"<details><summary>{count:,} warnings more</summary>{more}</details>" if more else ""
+        st.html(f'<ul class="ce-panel ce-warnings">{shown}{folded}</ul>')
 
 
 def note(row: TraceRow) -> None:

@@ -25,10 +25,6 @@ from langchain_context_engine.text.truncate import TRUNCATORS
 from langchain_context_engine.trace.context import Context, reading
 
 _TOLD_ELSEWHERE = frozenset({"query", "vector", "now", "budget", "limit", "history"})
-_NARROWING = (
-    "scope", "where", "kinds", "sources", "since", "until", "min_confidence", "conversation_id", "excluded",
-    "limit", "offset", "k",
-)  # fmt: skip
 
 
 def deviations(context: Context) -> dict[str, str]:
@@ -51,24 +47,17 @@ def deviations(context: Context) -> dict[str, str]:
     return found
 
 
-def narrowing(context: Context) -> dict[str, str]:
-    """Return what kept records from being candidates, or candidates from the text: name → value in words.
-
-    A source's limit narrowed nothing where nothing was offered, and a budget only where it is 0.
-    """
-    asked, threshold = _asked(context.request, _NARROWING), context.settings.get("min_score")
-    if context.request.limit and not context.candidates and not context.decisions:
-        asked.pop("limit", None)
-    if context.request.budget == 0:
-        asked["budget"] = "0 tokens, so no source was asked"
-    return asked if threshold is None else asked | {"min_score": _told(threshold)}
-
-
 def _asked(request: ContextRequest, names: Iterable[str]) -> dict[str, str]:
     """Return the fields of a request that are given and not default, in words."""
     own = ContextRequest()
     values = {name: getattr(request, name) for name in names}
     return {n: _told(value) for n, value in values.items() if value is not None and value != getattr(own, n)}
+
+
+def own_settings(context: Context) -> dict[str, str]:
+    """Return which of the deviations are the engine's: a question that is asked again brings its own."""
+    asked = {field.name for field in dataclasses.fields(ContextRequest)}
+    return {name: told for name, told in deviations(context).items() if name not in asked}
 
 
 def differing(first: Context, other: Context) -> dict[str, tuple[Any, Any]]:

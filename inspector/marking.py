@@ -86,12 +86,11 @@ def sides(first: str, second: str, *, folds: bool = True) -> tuple[str, str]:
         words, others = a[step.src_start : step.src_end], b[step.dest_start : step.dest_end]
         if step.tag == "equal":
             before, after = _AROUND * (number > 0), _AROUND * (number + 1 < len(steps))
-            middle = "".join(words[before : len(words) - after])
+            last = max(before, len(words) - after)
+            middle = "".join(words[before:last])
             if folds and len(middle) > _LONGEST_EQUAL:
                 middle = f"\n… {len(middle):,} equal characters …\n"
-            told = escape(
-                middle.join(("".join(words[:before]), "".join(words[max(before, len(words) - after) :])))
-            )
+            told = escape(middle.join(("".join(words[:before]), "".join(words[last:]))))
             left, right = left + told, right + told
         else:
             left += _marked("".join(words), "u class=ce-del") if words else ""
@@ -120,7 +119,7 @@ def _struck(text: str) -> str:
     words = _FIRST_WORDS.match(body), _LAST_WORDS.search(body, max(0, len(body) - _ENDS))
     ends = words[0][0] if words[0] else body[:_ENDS], words[1][0] if words[1] else body[-_ENDS:]
     folded = body[len(ends[0]) : -len(ends[1]) or None]
-    if len(text) <= _LONGEST_STRUCK and text.count("\n") <= _MOST_LINES:
+    if len(folded) <= _ENDS or (len(text) <= _LONGEST_STRUCK and text.count("\n") <= _MOST_LINES):
         return f"<del>{escape(text)}</del>"
     told = f"… {len(folded):,} characters more that do not stand in the text …"
     opened = f"<details><summary>{told}</summary><del>{escape(folded.strip())}</del></details>"

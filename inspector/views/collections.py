@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
 
 import streamlit as st
 
 from inspector import cards, opening, state
-from inspector.knobs import as_json
+from inspector.knobs import as_json, own_settings
 from langchain_context_engine import (
     Budget,
     ChromaSource,
@@ -132,11 +133,12 @@ def ask(context: Context | None, changed: Mapping[str, Any]) -> None:
                 help="Only records whose metadata is so are asked: name=value, several with commas.",
             )  # fmt: skip
             is_asked = st.form_submit_button("Ask", type="primary")
-        kept = "" if context is None else "Filters, dates, k and template are those of that answer; "
-        kept += "the engine's weights and other settings are the usual ones" if not changed else ""
-        told = f"{kept[:1].upper()}{kept[1:]}. " if kept else ""
-        st.caption(
-            f"{told}Asks {place_of_store()} by the local model; for collections of another embedder, ask in "
+        own = {} if context is None else own_settings(context)
+        lost = "; ".join(f"{name}: {value}" for name, value in own.items() if name not in changed)
+        kept = "" if context is None else "Filters, dates, k and template are those of that answer. "
+        st.text(
+            f"{kept}{f'Not taken over, so as usual here: {lost}. ' if lost else ''}"
+            f"Asks {place_of_store()} by the local model; for collections of another embedder, ask in "
             "your application. The answer is recorded where there is a journal."
         )
         if changed:
@@ -215,6 +217,8 @@ def ask_store(
         context = engine_of(names, journal=journal, **settings).build(within_scope(request))
         trace = _recorded(journal, context)
     if trace is not None:
+        # It is no news to who asked it.
+        st.session_state["listed"] = datetime.now(tz=UTC)
         state.open_page(trace, **address)
     number = st.session_state["asked"] = st.session_state.get("asked", 0) + 1
     state.add(f"asked-{number}", context, **address)

@@ -34,7 +34,7 @@ ABSENT = "<i>not in this text</i>"
 NOT_OFFERED = "not offered"
 _NAMED = 3
 _CHANGES = 6
-_LONGEST_NAME, _LONGEST = 70, 80
+_LONGEST_NAME, _LONGEST, _QUESTION = 70, 80, 70
 _LINES = re.compile(r"(?<!\S)[^\s:]++:\d++-\d++(?= · )")
 _UNRANKED = 10**6
 _FEW = 3
@@ -44,7 +44,7 @@ _ALIKE = 2
 
 def show() -> None:
     """Draw the page."""
-    head = st.container()
+    head = st.container(horizontal=True, vertical_alignment="center")
     kept = sides()
     labels = offered(kept)
     if "compare" not in st.session_state:
@@ -60,6 +60,7 @@ def show() -> None:
     if len(chosen) < PAIR:
         with head:
             cards.heading("Compare")
+            other_budgets(chosen)
         st.text("Choose two or more: tick them on the Traces page, or choose them here.")
         return
     contexts: dict[str, Context] = {}
@@ -72,6 +73,7 @@ def show() -> None:
     with head:
         questions = {context.request.query for context in contexts.values()}
         cards.heading(f"Compare: {questions.pop()}" if len(questions) == 1 else "Compare")
+        other_budgets(chosen)
     if len(contexts) < len(names):
         return
     compared(names, labels, contexts, columns)
@@ -103,6 +105,28 @@ def sides() -> list[str]:
     return before if current in before else wanted
 
 
+def other_budgets(chosen: Sequence[str]) -> None:
+    """Draw the recorded answers to the first one's question at other budgets, and the way to any other."""
+    if not chosen or len(chosen) == MOST:
+        return
+    with cards.guard("Choose others."):
+        known = {state.open_named(name).budget for name in chosen}
+        query = state.open_named(chosen[0]).request.query
+        with opening.journal_of(state.settings()) as journal:
+            rows = journal.traces(LATEST, query=query) if journal is not None else []
+        # Of each budget the newest.
+        others = {row.budget: row.id for row in reversed(rows) if row.budget not in known}
+        with st.container(key="budgets", horizontal=True, vertical_alignment="center", width="content"):
+            st.caption("At another budget:", width="content")
+            for budget, name in sorted(others.items())[:_NAMED]:
+                st.button(
+                    wording.counted(budget, "token"), key=f"add-{name}", type="tertiary",
+                    on_click=st.session_state.update, args=({"compare": [*chosen, name]},),
+                )  # fmt: skip
+            if st.button("Any, in Tune", key="any-budget", type="tertiary"):
+                state.open_page(chosen[0], "tune")
+
+
 def offered(kept: list[str]) -> dict[str, str]:
     """Return what can be compared: name in the address → label, no two alike."""
     labels = {name: name.replace("-", " ") for name in state.known_names()}
@@ -115,15 +139,20 @@ def offered(kept: list[str]) -> dict[str, str]:
             rows += [row for name in wanted if name not in latest for row in journal.traces(1, id=name)]
     for row in rows:
         asked = wording.time(row.time, cards.zone())
-        labels[row.id] = f"{asked} · {row.budget:,} tokens · {row.id[:8]} · {one_line(row.query, 70)}"
+        labels[row.id] = f"{asked} · {row.budget:,} tokens · {row.id[:8]} · {one_line(row.query, _QUESTION)}"
     return {name: name[:12] for name in wanted} | labels
 
 
 def compared(
-    names: dict[str, str], labels: dict[str, str], contexts: dict[str, Context], columns: dict[str, list[Row]]
+    names: Mapping[str, str],
+    labels: Mapping[str, str],
+    contexts: Mapping[str, Context],
+    columns: Mapping[str, list[Row]],
 ) -> None:
     """Draw which letter is which, the figures of each, what the others have otherwise, and the texts."""
     first, table = contexts["A"], []
+    questions = {context.request.query for context in contexts.values()}
+    common = f" · {one_line(questions.pop(), _QUESTION)}" if len(questions) == 1 else ""
     differences = {
         letter: state.remember(("diff", names["A"], name), partial(diff, first, contexts[letter]))
         for letter, name in names.items()
@@ -133,7 +162,8 @@ def compared(
         table.append(
             {
                 "": letter,
-                "What": labels[names[letter]],
+                # A question that all have is told above.
+                "What": labels[names[letter]].removesuffix(common),
                 "Changed from A": "" if context is first else changed(first, context) or "nothing",
                 "Tokens": f"{context.tokens:,} of {context.budget:,}",
                 "Passages": f"{len(context.passages)}{shared}",
@@ -262,32 +292,19 @@ def passages(first: Context, other: Context, rows: Sequence[Row]) -> None:
         st.text("\n".join(("Alike:", *alike)))
 
 
-def moves_html(difference: Diff, rows: Sequence[Row], head: str = "") -> str:
+def moves_html(difference: Diff, rows: Sequence[Row], head: str = "", *, most: int = _NAMED) -> str:
     """Return a difference in words, with the names of what entered and left; of many some are folded."""
     names, told = {row.key: row.label for row in rows}, []
     for verb, keys in (("Entered", difference.entered), ("Left", difference.left)):
         known = [escape(_name(names.get(key) or key[1])) for key in keys]
-        shown, more = "; ".join(known[:_NAMED]), "; ".join(known[_NAMED:])
-        folded = f" <details><summary>and {len(known) - _NAMED} more</summary>{more}.</details>"
+        shown, more = "; ".join(known[:most]), "; ".join(known[most:])
+        folded = f" <details><summary>and {len(known) - most} more</summary>{more}.</details>"
         told += [f"<div>{verb}: {shown}{folded if more else '.'}</div>"] if known else []
     # What is named need not be counted; "8 left" could be read as those that remain.
     stayed = (("moved", difference.moved), ("cut anew", difference.recut))
     if counted := ", ".join(f"{len(keys)} {name}" for name, keys in stayed if keys):
         told.append(f"{counted}.")
     return f'<div class="ce-moves">{escape(head)}{" ".join(told) or "Nothing changed in the text."}</div>'
-
-
-def told_keys(
-    keys_by_verb: Mapping[str, Sequence[Key]], names: Mapping[Key, str], *, most: int = _NAMED
-) -> str:
-    """Return what becomes of some candidates in words, each by its name; of many the first few."""
-    parts = []
-    for verb, keys in keys_by_verb.items():
-        if keys:
-            first = "; ".join(_name(names.get(key) or key[1]) for key in keys[:most])
-            more = f" and {len(keys) - most} more" if len(keys) > most else ""
-            parts.append(f"{verb}: {first}{more}.")
-    return " ".join(parts)
 
 
 def _name(label: str) -> str:

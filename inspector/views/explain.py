@@ -21,7 +21,6 @@ from inspector.candidates import (
     fates_told,
     group_bars,
     meant_by,
-    out_of_turn,
     ranked_columns,
     ranked_rows,
     rows_like,
@@ -30,12 +29,12 @@ from inspector.candidates import (
     sources_told,
 )
 from inspector.exports import File
-from inspector.knobs import can_turn_to, meanings, narrowing
+from inspector.knobs import can_turn_to, meanings
 from inspector.marking import Piece, cut_pieces, cut_tokens, how_joined, passages_of_text
 from inspector.palette import ROOM, colours_of, fate_of, fell_for
 from inspector.state import Opened, one_of
 from inspector.views import collections
-from inspector.views.compare import told_keys
+from inspector.views.compare import moves_html
 from inspector.views.tune import open_with
 from inspector.wording import file_name, one_line, option_of, plain, sentence
 from langchain_context_engine import Context, diff
@@ -44,7 +43,7 @@ from langchain_context_engine.models.types import Candidate, Key, Reason, Verdic
 from langchain_context_engine.text.words import query_terms
 from langchain_context_engine.trace.explain import Names, Row, explain
 from langchain_context_engine.trace.labels import labels
-from langchain_context_engine.trace.what_if import Change, budgets_that_admit, what_would_it_take
+from langchain_context_engine.trace.what_if import Change, budget_that_admits, what_would_it_take
 
 SECTIONS = ("Candidates", "Budget", "Text")
 MISSING = "Why is X missing?"
@@ -55,10 +54,6 @@ NONE_SHOWN = {
     "Left out": "Every candidate is in the context.",
     "Duplicates": "No candidate repeats another.",
 }
-TURNS = (
-    "Room is given by what a text is worth for its tokens, not by rank alone: what is ranked later may have "
-    "its turn sooner, when more is left."
-)
 IN_ORDER = {"selection": "score"}
 PAIR_HEIGHT = 300
 TEXT_HEIGHT, LINES_HEIGHT = 210, 80
@@ -143,7 +138,7 @@ def candidates(opened: Opened, rows: list[Row], shown: str, find: str) -> None:
         st.text(
             "Every source failed, so there is no answer. The warnings above say how."
             if is_failed
-            else "No source offered a candidate for this question."
+            else "No source offered a candidate for this question. What narrowed it is underlined above."
         )
     elif not find:
         st.text(NONE_SHOWN[shown])
@@ -156,14 +151,6 @@ def candidates(opened: Opened, rows: list[Row], shown: str, find: str) -> None:
     if find:
         label = f"Ask the store why “{plain(one_line(find, 40))}” is no candidate"
         store_told(opened.context, not_offered(opened.context, label, find))
-    if find or not rows:
-        narrowed = narrowing(opened.context)
-        st.caption(
-            "What narrowed the question. Widening one of these needs a new question."
-            if narrowed
-            else "Nothing narrowed the question: no scope, filter, date or threshold."
-        )
-        st.html(marking.pairs(narrowed))
 
 
 def ranked(opened: Opened, rows: list[Row], shown: list[Row], name: str) -> None:
@@ -261,8 +248,6 @@ def candidate(opened: Opened, row: Row) -> None:
     whole = state.wholes_of(opened).get(row.key)
     if whole and row.verdict is Verdict.DROPPED:
         st.caption(f"That is a part of it with its marker and place: the whole text has {whole:,} tokens.")
-    if told := out_of_turn(context, state.rows_of(opened), row):
-        st.caption(told, help=TURNS)
     repeats = context.final_decisions()[row.key].repeats
     if repeats is not None:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -272,12 +257,14 @@ def candidate(opened: Opened, row: Row) -> None:
                 "Go to winner", on_click=look_at, args=(others,), key=f"winner-{others}", type="tertiary"
             )
         pair(opened, repeats, row.key)
+    is_cut = row.verdict is Verdict.KEPT and row.reason is not Reason.WHOLE
+    if is_cut:
+        text(context, row, "ce-low")
     changes = st.container()
     # As high as the screen has room for: a whole one has its score below, a duplicate its pair above.
-    is_cut = row.verdict is Verdict.KEPT and row.reason is not Reason.WHOLE
-    if repeats is None:
-        text(context, row, "ce-high" if is_cut else "ce-tall")
-    else:
+    if repeats is None and not is_cut:
+        text(context, row, "ce-tall")
+    elif repeats is not None:
         with st.expander("Its text"):
             text(context, row, "ce-low")
     if row.contributions or row.signals:
@@ -293,11 +280,11 @@ def candidate(opened: Opened, row: Row) -> None:
     with st.expander("Metadata"):
         offered = {"offered by": ", ".join(record.provenance)}
         st.html(marking.pairs({**facts, **offered, **record.metadata}))
-    if row.verdict is Verdict.DROPPED and not state.unreplayable(opened):
+    if (is_cut or row.verdict is Verdict.DROPPED) and not state.unreplayable(opened):
         with changes:
             # Last, so that all else is there at once; and not for each step of a walk, which would wait.
             if st.session_state["walking"]:
-                st.caption("What would admit it is worked out where you rest.")
+                st.caption("What would change that is worked out where you rest.")
             else:
                 wanted(opened, row)
 
@@ -369,7 +356,9 @@ def text(context: Context, row: Row, tall: str) -> None:
         more = kept.tokens - part
         told = f"{part:,} of its {whole:,} tokens stand in the text" if counted else "A part stands there"
         with_marker = f"{kept.tokens:,} of {whole + more:,}" if counted else f"{kept.tokens:,}"
-        st.caption(f"{told} ({with_marker} with its marker and place); what is struck out does not.")
+        left = context.budget - context.tokens
+        why = f" Its rest takes {whole - part:,}, and {left:,} were left over in the end." if counted else ""
+        st.caption(f"{told} ({with_marker} with its marker and place); what is struck out does not.{why}")
         st.html(marking.box(marking.cut(cut_pieces(kept), terms), name=tall))
         return
     if kept is not None and kept.is_truncated:
@@ -380,8 +369,8 @@ def text(context: Context, row: Row, tall: str) -> None:
 
 
 def wanted(opened: Opened, row: Row) -> None:
-    """Draw what would admit a candidate that was left out, each change proved by a replay."""
-    context, names = opened.context, {one.key: one.label for one in state.rows_of(opened)}
+    """Draw what would admit a candidate that was left out, or keep one whole, each proved by a replay."""
+    context = opened.context
     patience = f"patience-{opened.name}-{option_of(row.key)}"
     times = st.session_state.get(patience, 1)
     with cards.guard("Try the Tune page."):
@@ -391,18 +380,21 @@ def wanted(opened: Opened, row: Row) -> None:
                 lambda: what_would_it_take(context, row.key, tries=times * TRIES, seconds=times * SECONDS),
             )
             in_order(opened, row)
+        if changes and row.verdict is Verdict.KEPT:
+            st.caption("It would stand whole with one of these:")
         for number, change in enumerate(changes[:MOST_CHANGES]):
             told, button = st.columns([76, 24], vertical_alignment="center", gap="small")
             smallest = f" ({change.least})" if change.least else ""
             # Who leaves is told below, by name once.
             setting = change.sentence.partition("; ")[0] if change.leaves else change.sentence
-            moves = f"+{1 + len(change.enters)}" + (f" −{len(change.leaves)}" if change.leaves else "")
-            recut = diff(context, change.context).recut
-            others = {"Enter too": change.enters, "Leave": change.leaves, "Cut anew": recut}
+            moved = diff(context, change.context)
+            recut = tuple(key for key in moved.recut if key != row.key)
+            others = dataclasses.replace(moved, entered=change.enters, recut=recut, moved={})
+            named = moves_html(others, state.rows_of(opened), most=1)
             told.html(
-                f'<div class="ce-panel ce-change" title="{escape(told_keys(others, names, most=MOST_TOLD))}">'
+                f'<div class="ce-panel ce-change">'
                 f"<p><strong>{escape(setting)}</strong>{smallest}: {escape(stands_as(opened, change, row))}"
-                f" · {moves}<br>{escape(told_keys(others, names, most=1))}</p></div>"
+                f"{moves(context, change)}</p>{named if others.entered or others.left or recut else ''}</div>"
             )
             can = can_turn_to(context, change.settings)
             if button.button(
@@ -415,15 +407,17 @@ def wanted(opened: Opened, row: Row) -> None:
         if changes.untried:
             last += f"Not tried to the end: {', '.join(changes.untried)}."
         elif not changes:
-            last = "No single change of a setting was found to admit it. "
+            does = "keep it whole" if row.verdict is Verdict.KEPT else "admit it"
+            last = f"No single change of a setting was found to {does}. "
             if row.details.get("duplicate_of"):
                 last += "It repeats what fell too: see what would admit that. "
         with st.container(horizontal=True, vertical_alignment="center"):
             if last:
                 st.caption(last)
             if changes.untried or any(one.setting == "budget" and not one.is_smallest for one in changes):
+                label = "Search on" if changes.untried else "Search for a smaller number"
                 st.button(
-                    "Search on", key="search-on", type="tertiary", on_click=st.session_state.update,
+                    label, key="search-on", type="tertiary", on_click=st.session_state.update,
                     args=({patience: LONGER * times},),
                     help=f"Up to {LONGER * times * TRIES:,} numbers, and {LONGER * times * SECONDS:,} s.",
                 )  # fmt: skip
@@ -437,15 +431,27 @@ def stands_as(opened: Opened, change: Change, row: Row) -> str:
     return f"{told} of {counted[1]:,}" if counted else told
 
 
+def moves(context: Context, change: Change) -> str:
+    """Return in words how many enter and leave under a change."""
+    moved = diff(context, change.context)
+    counts = (f"{len(moved.entered):,} enter", moved.entered), (f"{len(moved.left):,} leave", moved.left)
+    return "".join(f" · {told}" for told, keys in counts if keys)
+
+
 def in_order(opened: Opened, row: Row) -> None:
     """Say what becomes of a candidate that others overtook when all are packed in the ranking's order."""
+    everyone = state.rows_of(opened)
+    later = [one for one in everyone if one.verdict is Verdict.KEPT and (one.place or 0) > (row.place or 0)]
     is_in_order = opened.context.settings.get("selection") == IN_ORDER["selection"]
-    if is_in_order or not out_of_turn(opened.context, state.rows_of(opened), row):
+    if is_in_order or not later or row.place is None or fell_for(row) not in ROOM:
         return
     _, rows = state.replayed(opened, IN_ORDER)
     again = next(one for one in rows if one.key == row.key)
     told, button = st.columns([76, 24], vertical_alignment="center", gap="small")
-    told.caption(f"Packed by rank, not by worth (selection: score, a replay): {again.sentence}.")
+    told.caption(
+        f"{len(later):,} ranked later are in: room goes by what a text is worth for its tokens. "
+        f"By rank alone (selection: score, a replay) this one is {again.sentence.removeprefix('dropped: ')}."
+    )
     if button.button("See it in Tune", key="take-in-order", type="tertiary"):
         open_with(opened, IN_ORDER, row.key)
 
@@ -466,16 +472,16 @@ def budget(opened: Opened, rows: list[Row]) -> None:
     shown = [row for row in rows if row.verdict is Verdict.KEPT or fell_for(row) in ROOM]
     lacking = [row for row in shown if row.verdict is Verdict.DROPPED][:MOST_ADMITTED]
     told = f"Find the budgets that admit the first {len(lacking)}"
-    if lacking and st.button(told, key="find-budgets", type="tertiary"):
-        with st.spinner("Replaying under other budgets…", show_time=True):
-            changes = budgets_that_admit(context, [row.key for row in lacking])
-            found = {row.key: admits(change) for row, change in zip(lacking, changes, strict=True)}
-            st.session_state[f"admits-{opened.name}"] = found
+    found = st.session_state.setdefault(f"admits-{opened.name}", {})
+    waiting = [row.key for row in lacking if row.key not in found]
+    if waiting:
+        st.button(
+            told, key="find-budgets", type="tertiary",
+            on_click=st.session_state.update, args=({"finding": opened.name},),
+        )  # fmt: skip
     if shown:
         terms, wholes = query_terms(context.request.query), state.wholes_of(opened)
-        table = ranked_rows(
-            context, shown, {}, terms, wholes=wholes, admits=st.session_state.get(f"admits-{opened.name}")
-        )
+        table = ranked_rows(context, shown, {}, terms, wholes=wholes, admits=found)
         grid.draw(
             "room",
             [*ranked_columns(1), *ROOM_COLUMNS],
@@ -484,15 +490,19 @@ def budget(opened: Opened, rows: list[Row]) -> None:
             on_choose=look_at,
             opens=True,
         )
+    if waiting and st.session_state.get("finding") == opened.name:
+        # One after the other, each drawn as soon as it is found.
+        with st.spinner(f"Replaying under other budgets: {len(waiting)} to go…", show_time=True):
+            found[waiting[0]] = admits(context, budget_that_admits(context, waiting[0]))
+        st.rerun()
 
 
-def admits(change: Change | None) -> str:
+def admits(context: Context, change: Change | None) -> str:
     """Return the least budget that was found to admit a candidate, and how many enter and leave then."""
     if change is None:
         return "none found"
-    return f"{'' if change.is_smallest else '≤ '}{change.after:,} · +{1 + len(change.enters)}" + (
-        f" −{len(change.leaves)}" if change.leaves else ""
-    )
+    until = f", out at {change.undone_at:,}" if change.undone_at else ""
+    return f"{'' if change.is_smallest else '≤ '}{change.after:,}{until}{moves(context, change)}"
 
 
 def final_text(opened: Opened) -> None:

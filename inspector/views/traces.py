@@ -75,7 +75,7 @@ SEARCHED = (
     "Searched: questions, notes, warnings, sources, model answers, the passages that are in a context, "
     "and of every candidate its id and place."
 )
-_ELSEWHERE = "text, place, warning"
+_ELSEWHERE = "elsewhere"
 MOST_READ = 20
 """Answers of a page that are read to name where words are: one takes some hundredths of a second."""
 _QUOTES = re.compile(r"[\"“”„«»]")
@@ -198,8 +198,23 @@ def conditions(sort: str) -> dict[str, Any]:
     }
 
 
+def news() -> None:
+    """Draw, where one answer is looked at, how many came since the list was; a click shows them in it."""
+    since = st.session_state.setdefault("listed", datetime.now(tz=UTC))
+    with opening.journal_of(state.settings()) as journal:
+        count = journal.count(since=since) if journal is not None else 0
+    # Pressed by the page's script, while nothing else is drawn.
+    st.button("Look for new answers", key="look-news")
+    if count and st.button(wording.counted(count, "new answer"), key="news", type="tertiary"):
+        st.session_state["shows-new"] = True
+        state.go("traces")
+
+
 def listing(is_live: bool) -> None:
     """Draw one page of the table; choosing a row opens it."""
+    ticked = st.session_state.setdefault("ticked", st.query_params.get_all("ticked"))
+    if st.query_params.get_all("ticked") != ticked:
+        st.query_params["ticked"] = ticked
     sort = state.picked("sorted", SORTS)
     with cards.guard(), opening.journal_of(state.settings()) as journal:
         if journal is None:
@@ -217,6 +232,7 @@ def listing(is_live: bool) -> None:
             ("places", *words, *(trace.id for trace in traces)), lambda: places(journal, traces, words)
         )
         since = st.session_state["live-since"]
+        st.session_state["listed"] = datetime.now(tz=UTC)
         shown = sum(trace.time > since for trace in traces)
         unseen = journal.count(since=since + timedelta(microseconds=1)) - shown if is_live else 0
     with place:

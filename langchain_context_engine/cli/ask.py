@@ -18,6 +18,7 @@ from langchain_context_engine.cli.options import (
 )
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.metadata import read_pairs
+from langchain_context_engine.models.types import Verdict
 
 if TYPE_CHECKING:
     from langchain_context_engine.cli.store import Store
@@ -125,8 +126,9 @@ def explain(
         )
     output.write_text(output.without_controls(context.explain(candidate)))
     changes = what_would_it_take(context, keys[0])
+    becomes = "in" if context.final_decisions()[keys[0]].verdict is Verdict.DROPPED else "whole"
     for change in changes:
-        output.write_text(f"  would be in: {output.without_controls(change.sentence)}")
+        output.write_text(f"  would be {becomes}: {output.without_controls(change.sentence)}")
     if changes.untried:
         output.write_text(f"  not tried any further, for time: {', '.join(changes.untried)}")
 

@@ -1,22 +1,24 @@
-"""What would it take: changes of one setting that let a dropped candidate in, each proved by a replay.
+"""What would it take: changes of one setting that let a dropped candidate in, or keep one whole that was cut.
+
+Each is proved by a replay.
 
 Whether a candidate gets in does not grow with the budget, `k` or a weight: with a little more of it another
 text may take the place. So the least of whole numbers cannot be found by halves alone: after those a number
-of others are tried, and a change says how many, and whether that were all. The same number everywhere, so
-that who asks again hears the same; what time did not suffice for is named.
+of others are tried, and a change says how many, whether that were all, and which larger one does not. The
+same number everywhere, so that who asks again hears the same; what time did not suffice for is named.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.models.types import Decision, Key, Ranked, Reason, Verdict
+from langchain_context_engine.models.types import Decision, Key, Ranked, Reason
 from langchain_context_engine.pipeline.rank import rank, scale_weights
 from langchain_context_engine.pipeline.thresholds import Threshold
 from langchain_context_engine.trace.assemble import Ordered, assemble, order
@@ -33,6 +35,8 @@ _TRIES = 60
 _SECONDS = 5.0
 
 _TENTHS = 1000
+_DOUBLINGS = 10
+"""So often the step upward from what lets a candidate in is doubled, to see whether it is out again."""
 _DIFFERS = 1e-9
 _LATEST = "those that prefer the latest"
 
@@ -53,6 +57,7 @@ class Change:
         enters: The other passages that come in with it, in text order.
         is_smallest: Every whole number in between was tried, and none lets the candidate in.
         tried: How many numbers were tried; none of the smaller ones lets the candidate in.
+        undone_at: The first larger number, by doubled steps, that does not let it in; None where all do.
         sentence: The same in words.
     """
 
@@ -66,13 +71,15 @@ class Change:
     is_smallest: bool
     tried: int
     sentence: str
+    undone_at: int | None = None
 
     @property
     def least(self) -> str:
-        """In words whether a smaller number does; "" where it is no number that was searched for."""
+        """In words whether a smaller number does, and which larger does not; "" where none was tried."""
+        told = f"no smaller one of {self.tried} tried does" if self.tried else ""
         if self.is_smallest:
-            return "no smaller one does"
-        return f"no smaller one of {self.tried} tried does" if self.tried else ""
+            told = "no smaller one does"
+        return told if self.undone_at is None else f"{told}, and {self.undone_at:,} does not either"
 
 
 class Changes(list[Change]):
@@ -92,8 +99,9 @@ def what_would_it_take(
 ) -> Changes:
     """Return single changes that admit a dropped candidate, one for each setting that was found to.
 
-    Nothing for a candidate that is in, and for one that was dropped before ranking: only another question or
-    another limit brings that back. Of a plan's trace the budget of the whole prompt is tried.
+    Of one that was cut, those under which it stands whole. Nothing for a candidate that does, and for one
+    that was dropped before ranking: only another question or another limit brings that back. Of a plan's
+    trace the budget of the whole prompt is tried.
 
     Args:
         context: A context, or a trace read back.
@@ -125,22 +133,12 @@ def what_would_it_take(
 
 def budget_that_admits(context: Context, key: Key) -> Change | None:
     """Return the change of the budget that admits a candidate; None where none is found or provable."""
-    return next(budgets_that_admit(context, [key]))
-
-
-def budgets_that_admit(context: Context, keys: Iterable[Key]) -> Iterator[Change | None]:
-    """Yield for each candidate what `budget_that_admits` gives; of many at less than they cost one by one."""
-    ordered: Ordered | None = None
-    for key in keys:
-        found = None
-        try:
-            with reading(context):
-                search = _search(context, key, ordered=ordered)
-                if search is not None:
-                    ordered, found = search.ordered, next(search.budget(), None)
-        except (ConfigError, _TimeIsUpError):  # a part was a function of the caller's: nothing can be proved
-            pass
-        yield found
+    try:
+        with reading(context):
+            search = _search(context, key)
+            return None if search is None else next(search.budget(), None)
+    except (ConfigError, _TimeIsUpError):  # a part was a function of the caller's: nothing can be proved
+        return None
 
 
 def _search(
@@ -150,18 +148,14 @@ def _search(
     *,
     tries: int = _TRIES,
     seconds: float = _SECONDS,
-    ordered: Ordered | None = None,
 ) -> _Search | None:
-    """Return what tries settings for a candidate, or None where none can let it in.
-
-    `ordered` is the context's order, where another search has worked it out.
-    """
+    """Return what tries settings for a candidate, or None where none can let it in."""
     decision = context.final_decisions().get(key)
     if decision is None:
         raise ConfigError(f"no candidate {key!r} in this context")
-    if decision.verdict is Verdict.KEPT or decision.reason in _UNREACHABLE:
+    if decision.reason is Reason.WHOLE or decision.reason in _UNREACHABLE:
         return None
-    return _Search(context, key, decision, engine, tries=tries, seconds=seconds, ordered=ordered)
+    return _Search(context, key, decision, engine, tries=tries, seconds=seconds)
 
 
 class _Search:
@@ -176,9 +170,9 @@ class _Search:
         *,
         tries: int,
         seconds: float,
-        ordered: Ordered | None,
     ) -> None:
         self.context, self.key, self.decision, self.engine = context, key, decision, engine
+        self.cut = next((passage for passage in context.passages if passage.key == key), None)
         self.tries, self.began, self.seconds = tries, time.monotonic(), seconds
         self.config = config_of(context, engine)
         # Whether the question is held in doubt changes no passage, unless a doubtful answer is emptied.
@@ -186,8 +180,8 @@ class _Search:
         undoubted = {"doubtful_below": self.config.doubtful_below if is_emptied else 0.0, "unsure_below": 0.0}
         self.parts = self.config.model_copy(update=undoubted).parts()
         # The order is the same for every budget and every k.
-        self.ordered = ordered
-        if ordered is None and not context.parts:
+        self.ordered: Ordered | None = None
+        if not context.parts:
             self.ordered = order(context.candidates, context.request, self.parts)
 
     def budget(self) -> Iterator[Change]:
@@ -200,6 +194,9 @@ class _Search:
         needed = [int(final[item.key].details.get("needed", 0)) for item in better[: place + 1]]
         told = self.decision.details
         lacked = max(1, int(told.get("needed", 1)) - max(0, int(told.get("left", 0))))
+        if self.cut is not None:
+            # As much as it stands with is mostly more than its rest takes.
+            lacked = max(1, self.cut.tokens // 8)
         # A small budget is packed in a tenth of the time of a large one.
         guesses = (now + lacked * 2**doubled for doubled in range(8))
         yield from self._least("budget", now, *guesses, now + sum(needed), max(64, now * 64))
@@ -220,6 +217,8 @@ class _Search:
                 yield from self._change(f"budget.{field}", before, None, {"budget": budget})
         if self.config.diversity is not None:
             yield from self._change("diversity", "a rule", None, {"diversity": None})
+        if self.cut is not None:
+            yield from self._change("truncator", "the present one", "none", {"truncator": "none"})
 
     def duplicates(self) -> Iterator[Change]:
         """Ask more of texts that are to be one, just more than these have, or do without a rule."""
@@ -340,9 +339,13 @@ class _Search:
             if admits(below):
                 found = below
             below, above = below - 1, above + 1
-        is_smallest = all(number in tried for number in range(now + 1, found))
+        is_smallest, count = all(number in tried for number in range(now + 1, found)), len(tried)
+        larger = (found + 2**step for step in range(_DOUBLINGS) if not self._is_over(0.8))
+        undone = next((number for number in larger if not admits(number)), None)
         change = {field: found}
-        yield from self._change(field, now, found, change, is_smallest=is_smallest, tried=len(tried))
+        yield from self._change(
+            field, now, found, change, is_smallest=is_smallest, tried=count, undone_at=undone
+        )
 
     def _admits(self, **fields: Any) -> bool:
         """Tell whether other fields of the request let the candidate in, in the order that is known."""
@@ -362,6 +365,7 @@ class _Search:
         *,
         is_smallest: bool = False,
         tried: int = 0,
+        undone_at: int | None = None,
     ) -> Iterator[Change]:
         """Yield the change if a replay proves it."""
         if self._is_over():
@@ -388,6 +392,7 @@ class _Search:
             enters=tuple(key for key in now if key not in was and key != self.key),
             is_smallest=is_smallest,
             tried=tried,
+            undone_at=undone_at,
             sentence=told,
         )
 
@@ -395,7 +400,8 @@ class _Search:
         return time.monotonic() - self.began > share * self.seconds
 
     def _has(self, context: Context) -> bool:
-        return any(passage.key == self.key for passage in context.passages)
+        found = next((passage for passage in context.passages if passage.key == self.key), None)
+        return found is not None and (self.cut is None or not found.is_truncated)
 
 
 def _signals_that_differ(ranked: Sequence[Ranked]) -> tuple[str, ...]:

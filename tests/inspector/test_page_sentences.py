@@ -7,7 +7,7 @@ from html import unescape
 
 import pytest
 
-from inspector.candidates import out_of_turn
+from inspector.candidates import near_misses
 from inspector.marking import whole_tokens
 from inspector.opening import Settings, open_trace
 from inspector.wording import option_of
@@ -18,7 +18,7 @@ from tests.inspector.builders import a_context, a_page, a_shared_context, htmls,
 from tests.inspector.page_sentences import SENTENCES, Seen, proved
 
 SECTIONS = ("Candidates", "Budget", "Text")
-OF_ONE = ("Ranked ", "Packed ", "That is a part", "count as one.")
+OF_ONE = re.compile(r"That is a part|.+ count as one\.$|[\d,]+ ranked later|[\d,]+ of its ")
 MOST = 3
 SAMPLES = ("sample-duplicates", "sample-weighted")
 OF_A_JOURNAL = (
@@ -51,12 +51,14 @@ def of_an_answer(answer, monkeypatch):
         yield from ((one, seen) for one in sentences(a_page("explain", section=section, **given)))
     rows = rows_of(answer)
     wholes = whole_tokens(answer)
-    told = [row for row in rows if out_of_turn(answer, rows, row)][:MOST]
-    told += [row for row in rows if row.key in wholes or row.reason is Reason.DUPLICATE][:MOST]
+    told = (
+        near_misses(rows, MOST)
+        + [row for row in rows if row.key in wholes or row.reason is Reason.DUPLICATE][:MOST]
+    )
     for row in told:
         at = a_page("explain", candidate=option_of(row.key), **given)
         own = Seen(context=answer, own={"key": row.key})
-        yield from ((one, own) for one in sentences(at) if one.startswith(OF_ONE) or one.endswith(OF_ONE))
+        yield from ((one, own) for one in sentences(at) if OF_ONE.match(one))
     at = a_page("tune", **given)
     head = sentences(at)
     yield from ((one, seen) for one in head)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html import unescape
 
 import pytest
 
 from inspector.opening import Settings, open_trace
-from inspector.views.compare import told_keys
+from inspector.views.compare import moves_html
 from inspector.wording import option_of
 from langchain_context_engine import ContextEngine, Journal, diff, replay
 from langchain_context_engine.models.types import Reason
@@ -98,7 +99,7 @@ def test_what_would_admit_a_candidate_is_there_without_being_asked_and_opens_in_
     context = a_context(budget=60, truncator="none")
     at = a_page("explain", trace="upload-1", opened={"upload-1": context}, candidate="memories/d")
     assert "no room" in said(at)
-    assert re.search(r"budget from 60 to [\d,]+ .*· \+\d", said(at))
+    assert re.search(r"budget from 60 to [\d,]+ .*· \d enter", said(at))
     next(b for b in at.button if b.label == "Try in Tune").click().run()
     assert not at.exception
     assert at.slider(key="budget").value > 60
@@ -118,14 +119,16 @@ def test_a_budget_that_admits_a_candidate_is_said_with_who_enters_and_leaves_the
     assert ("memories", name) in moved.entered
     others = tuple(key for key in moved.entered if key != ("memories", name))
     names = {row.key: row.label for row in rows_of(context)}
-    left = f" −{len(moved.left)}" if moved.left else ""
-    both = told_keys({"Enter too": others, "Leave": moved.left}, names, most=1)
+    left = f" · {len(moved.left)} leave" if moved.left else ""
+    beside = replace(moved, entered=others, recut=(), moved={})
+    both = moves_html(beside, rows_of(context), most=1) if others or moved.left else ""
+    both = unescape(re.sub("<[^>]*>", "", both))
     passage = next(one for one in replay(context, budget=budget).passages if one.key == ("memories", name))
-    assert f": in, whole, {passage.tokens} tokens · +{len(moved.entered)}{left}{both}" in told
+    assert f": in, whole, {passage.tokens} tokens · {len(moved.entered)} enter{left}{both}" in told
     # Who leaves was named by the sentence and after it.
     assert all(told.count(names[key]) <= 1 for key in moved.left)
     is_smallest = all(("memories", name) not in keys_of(replay(context, budget=b)) for b in range(61, budget))
-    assert "(no smaller one does)" not in told or is_smallest
+    assert "(no smaller one does" not in told or is_smallest
 
 
 def test_what_time_did_not_suffice_for_is_named_and_searched_on(monkeypatch):
@@ -196,6 +199,12 @@ def test_a_cut_text_says_how_much_of_it_stands():
     at = a_page("explain", trace="sample-weighted", candidate="/".join(key_with(WEIGHTED, Reason.EXTRACTED)))
     assert stands(WEIGHTED, Reason.EXTRACTED) in said(at)
     assert any("<del>" in html for html in htmls(at))
+    # And what would keep it whole is proved, and can be tried.
+    assert "It would stand whole with one of these:" in said(at)
+    next(b for b in at.button if b.label == "Try in Tune").click().run()
+    chosen = grids(at)["aligned"]["chosen"]
+    row = next(row for row in grids(at)["aligned"]["rows"] if row.get("id") == chosen)
+    assert (row["cells"]["A fate"], row["cells"]["B fate"]) == ("in · parts", "in · whole")
 
 
 @pytest.mark.parametrize("section", ["Candidates", "Budget", "Text"])

@@ -34,9 +34,9 @@ from inspector.candidates import (
 from inspector.exports import as_csv, as_markdown, rows_as_csv
 from inspector.grading import UNJUDGED, grade_columns, grade_rows, quality_rows, tally
 from inspector.knobs import can_turn_to, changes, recorded, turned_by
-from inspector.marking import cut, cut_pieces, cut_tokens, how_joined, passages_of_text, pieces
+from inspector.marking import cut, cut_pieces, cut_tokens, how_joined, passages_of_text, pieces, sides
 from inspector.palette import FATE_COLOURS, FATES
-from inspector.views.compare import aligned, changed, compared_files, moves_html, told_keys
+from inspector.views.compare import aligned, changed, compared_files, moves_html
 from inspector.views.traces import trace_rows
 from inspector.wording import option_of, zone_of
 from langchain_context_engine import Budget, Context, Journal, Template, diff, replay
@@ -267,6 +267,14 @@ def test_what_fell_for_its_score_has_it_beside_it():
     assert (cells["memories/d"]["fate"], cells["memories/d"]["score"]) == ("out · low score", "0.200")
 
 
+@pytest.mark.parametrize("folds", [True, False])
+def test_of_two_texts_each_is_said_once_whatever_is_marked(folds):
+    """What was equal before a difference, and short, stood there twice: "drop end of drop end of life"."""
+    first, second = "drop end of life python versions", "drop end of life python versions (#2893)"
+    told = [re.sub("<[^>]*>", "", html) for html in sides(first, second, folds=folds)]
+    assert told == [first, second]
+
+
 def test_what_entered_and_left_is_named():
     before = a_context(**TIGHT)
     after = replay(before, budget=5000)
@@ -302,8 +310,9 @@ def test_of_many_that_entered_all_can_be_read():
     ],
 )
 def test_a_long_name_keeps_its_file_and_lines_or_its_end_and_is_cut_between_words(label, told):
-    said = told_keys({"Left": [("s", "i")]}, {("s", "i"): label})
-    assert said.replace("\u2068", "").replace("\u2069", "") == f"Left: {told}."
+    before, after = a_context(), a_context(budget=45)
+    said = moves_html(diff(before, after), [replace(row, label=label) for row in rows_of(before)])
+    assert f"Left: {told}" in said.replace("\u2068", "").replace("\u2069", "")
 
 
 def test_candidates_are_aligned_by_key_what_differs_above_what_is_alike_each_counted():

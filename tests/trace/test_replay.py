@@ -8,6 +8,7 @@ import re
 import pytest
 
 from langchain_context_engine import ConfigError, ContextEngine, diff, replay
+from langchain_context_engine.models.types import Verdict
 from langchain_context_engine.trace.replay import ranking, replay_ranked
 from langchain_context_engine.trace.what_if import what_would_it_take
 from tests.builders import ListSource, a_candidate, count_words
@@ -104,6 +105,40 @@ def test_nothing_is_offered_for_what_is_in_or_was_never_ranked():
         what_would_it_take(context, ("memories", "nobody"))
     empty = ContextEngine(sources=[ListSource([a_candidate(id="e", text="")])]).build("x")
     assert not what_would_it_take(empty, ("memories", "e"))
+
+
+def test_of_a_cut_passage_what_keeps_it_whole_is_told_and_a_larger_number_that_does_not():
+    text = " ".join(f"Paragraph {n} tells of the invoices of month {n}." for n in range(12))
+    engine = ContextEngine([ListSource([a_candidate(id="long", text=text)])], tokenizer="estimate")
+    context = engine.build("invoices of month 3", budget=60)
+    assert context.passages[0].is_truncated
+    changes = {change.setting: change for change in what_would_it_take(context, ("memories", "long"))}
+    assert not changes["budget"].context.passages[0].is_truncated
+    assert changes["budget"].undone_at is None
+    smaller = replay(context, budget=changes["budget"].after - 1).passages
+    assert smaller[0].is_truncated or not changes["budget"].is_smallest
+
+
+def test_a_budget_that_admits_only_a_while_says_where_it_is_out_again():
+    """3,312 let it in and 3,314 did not: who turned the knob a little further saw it leave."""
+    found = [
+        a_candidate(id="b", text="word " * 10, relevance=0.5),
+        a_candidate(id="a", text="term " * 60, relevance=0.9),
+        a_candidate(id="c", text="name " * 30, relevance=0.4),
+    ]
+    engine = ContextEngine([ListSource(found)], tokenizer="estimate", truncator="none", selection="score")
+    proved = 0
+    for budget in range(10, 60, 5):
+        context = engine.build("q", budget=budget)
+        for key, decision in context.final_decisions().items():
+            if decision.verdict is Verdict.DROPPED:
+                for change in what_would_it_take(context, key):
+                    if change.undone_at is not None:
+                        again = replay(context, budget=change.undone_at)
+                        assert key not in {passage.key for passage in again.passages}
+                        assert f"and {change.undone_at:,} does not either" in change.least
+                        proved += 1
+    assert proved
 
 
 def test_a_weight_that_replaces_the_preference_for_the_latest_is_told_as_that():
