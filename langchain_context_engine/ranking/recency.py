@@ -49,6 +49,12 @@ _HOW_MANY = re.compile(
     r"\b(?:last|latest|newest|recent)\s+\d{1,3}\b|\b\d{1,3}\s+(?:most\s+recent|last|latest|newest)\b",
     re.IGNORECASE,
 )
+_ON_BRANCH = re.compile(
+    r"\b(?:on|in|to|into)\s+(?:the\s+)?(?:master|main|trunk|develop|head)(?:\s+branch)?(?=\s*(?:[?.!,;]|$))",
+    re.IGNORECASE,
+)
+"""Where a change landed, said last: not what it is about, as in "the main function"."""
+
 _RELEASE = re.compile(r"\b(?:releas\w+|versions?|tags?|tagged|what(?:'s|’s|\s+is)\s+new)\b", re.IGNORECASE)
 _SAID_ANYWAY = frozenset(
     query_terms(
@@ -101,7 +107,8 @@ def newest_of(query: str) -> Newest | None:
     """
     if _ASKS.search(query) is None:
         return None
-    about = tuple(term for term in query_terms(_HOW_MANY.sub(" ", query)) if term not in _SAID_ANYWAY)
+    named = _ON_BRANCH.sub(" ", _HOW_MANY.sub(" ", query))
+    about = tuple(term for term in query_terms(named) if term not in _SAID_ANYWAY)
     return Newest(_RELEASE.search(query) is not None, about)
 
 
