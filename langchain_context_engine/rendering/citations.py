@@ -29,7 +29,7 @@ _CODE = re.compile(r"(?P<fence>```|~~~).*?(?:(?P=fence)|\Z)|`[^`\n]*`", re.DOTAL
 _PLAIN_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 _NUMBER = re.compile(r"\d{1,9}")
 _UNSEEN = re.compile("[\u200b-\u200f\u2060-\u2064\ufeff\u00ad]")
-_LABEL = re.compile(
+_SOURCE_LABEL = re.compile(
     r"(?<![^\W\d_])(?:sources?|citations?|cite[sd]?|refs?|references?|docs?|documents?|passages?|chunks?|excerpts?"
     r"|snippets?|contexts?|results?|footnotes?|fn|nos?|nr|quellen?|fuentes?|fontes?|bronn?en?|источники?|źródł[ao]"
     r"|zdroje?|kaynak|nguồn|المصدر|مصدر|स्रोत|出典|来源|來源|引用|출처)"
@@ -101,7 +101,7 @@ def _fits(first: int, last: int) -> bool:
 def _spans_of(inner: str) -> Iterator[tuple[int, int]]:
     """Yield the numbers of a bracket as (first, last) each; none unless it holds nothing but numbers."""
     inner = unicodedata.normalize("NFKC", _UNSEEN.sub("", inner)).strip("*_\\ ^")
-    inner = _FOOTNOTE.sub("", _LABEL.sub("", inner))
+    inner = _FOOTNOTE.sub("", _SOURCE_LABEL.sub("", inner))
     if inner.startswith("..") or inner.endswith(".."):
         return  # of a program, from there to the end
     inner = inner.strip("^., ")
