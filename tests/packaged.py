@@ -23,12 +23,10 @@ LOWEST = [
 """Tests that need the core and exact tokens alone."""
 
 TOOLS = [
-    "pytest>=8.4",
+    "pytest>=8.3",
     "pytest-asyncio>=0.24",
-    "pytest-cov>=5.0",
     "pytest-socket>=0.7",
     "pytest-timeout>=2.3",
-    "pytest-xdist>=3.6",
     "hypothesis>=6.100",
 ]
 
