@@ -21,22 +21,28 @@ from langchain_context_engine.text.text_tables import (
 )
 
 NEVER_LAST = frozenset(
-    "dr mr mrs ms mx prof st gen col capt lt sgt rev hon sen rep gov messrs vs cf e.g i.e viz".split()  # noqa: SIM905
-    + "mme mlle mgr sr sra srta dra sig dhr mevr hr fr ing sn av ul bzw ca evtl ggf inkl sog vgl".split()  # noqa: SIM905
-    + "г ул им проф акад доц тов гр см ср напр".split()  # noqa: SIM905
+    (  # noqa: SIM905
+        "dr mr mrs ms mx prof st gen col capt lt sgt rev hon sen rep gov messrs vs cf e.g i.e viz "
+        "mme mlle mgr sr sra srta dra sig dhr mevr hr fr ing sn av ul bzw ca evtl ggf inkl sog vgl "
+        "г ул им проф акад доц тов гр см ср напр"
+    ).split()
 )
 """Abbreviations that never end a sentence, but behind a number: of a year, or an hour."""
 
 NUMBERED = frozenset(
-    "no nos fig figs eq eqs sec ch vol vols p pp art para nr tab ref app".split()  # noqa: SIM905
-    + "abb abs anm bd kap núm tel гл д кв п пп рис ст стр табл".split()  # noqa: SIM905
+    (  # noqa: SIM905
+        "no nos fig figs eq eqs sec ch vol vols p pp art para nr tab ref app "
+        "abb abs anm bd kap núm tel гл д кв п пп рис ст стр табл"
+    ).split()
 )
 """Abbreviations that do not end a sentence before a number."""
 
 SELDOM_LAST = frozenset(
-    "etc inc ltd co corp dept jr al a.m p.m approx est ed eds u.s u.k u.n e.u d.c ph.d b.c a.d".split()  # noqa: SIM905
-    + "usw др пр руб тыс".split()  # noqa: SIM905
-    + "jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thurs fri ave blvd".split()  # noqa: SIM905
+    (  # noqa: SIM905
+        "etc inc ltd co corp dept jr al a.m p.m approx est ed eds u.s u.k u.n e.u d.c ph.d b.c a.d "
+        "usw др пр руб тыс "
+        "jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thurs fri ave blvd"
+    ).split()
 )
 """Abbreviations that end a sentence only where a capital follows."""
 
