@@ -138,7 +138,7 @@ def candidates(opened: Opened, rows: list[Row], shown: str, find: str) -> None:
         st.text(
             "Every source failed, so there is no answer. The warnings above say how."
             if is_failed
-            else "No source offered a candidate for this question. What narrowed it is underlined above."
+            else "No source offered a candidate. What narrowed the question is underlined, if anything did."
         )
     elif not find:
         st.text(NONE_SHOWN[shown])

@@ -112,7 +112,7 @@ def test_a_failed_question_and_an_empty_answer_say_at_once_what_narrowed_them(pa
         empty = journal.record(a_context([], scope={"team": "x"}))
         failed = journal.record(replace(a_context([]), status=Status.FAILED, warnings=("all failed",)))
     told = said(a_page("explain", trace=empty, journal=path, monkeypatch=monkeypatch))
-    assert "What narrowed it is underlined above" in told
+    assert "What narrowed the question is underlined" in told
     assert "scope: team x" in told
     told = said(a_page("explain", trace=failed, journal=path, monkeypatch=monkeypatch))
     assert "Every source failed" in told
