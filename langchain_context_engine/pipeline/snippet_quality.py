@@ -22,12 +22,12 @@ from langchain_context_engine.text.boilerplate import (
     opens_block,
     telling_words,
 )
+from langchain_context_engine.text.memoize import memoize
 from langchain_context_engine.text.units import CODE_KINDS, Unit, holds_half, is_divisible, message_of
 from langchain_context_engine.text.words import query_terms, terms
 
 LEAST_HELD = 2
 """So many terms of the question hold a row of figures in."""
-
 
 _FILE_OR_BRANCH = re.compile(
     r"\bMerge (?:pull request \S+ from|(?:remote-tracking )?branch) \S+|(?<!\S)(?=\S{0,300}\w[/.]\w)\S+"
@@ -144,6 +144,8 @@ def saying_little(items: Sequence[Ranked], query: str) -> dict[int, dict[str, fl
     itself, as a memory or a message does, may be as short as a word.
     """
     asked = frozenset(query_terms(query))
+    # What changed is answered by a commit that says no more than where.
+    is_after_changes = newest_of(query) is not None or "history" in signs_of(query)
     little: dict[int, dict[str, float]] = {}
     for i, item in enumerate(items):
         candidate = item.candidate
@@ -155,7 +157,8 @@ def saying_little(items: Sequence[Ranked], query: str) -> dict[int, dict[str, fl
                 continue
             if not _is_whole_file(candidate) or not asked.isdisjoint(terms(candidate.text)):
                 continue
-        said = _said(candidate, query)
+        is_where = candidate.kind == "commit" and not is_after_changes
+        said = _without_names(candidate.text) if is_where else candidate.text
         told = telling_words(said, is_read(candidate))
         has_any = told or telling_words(said, False)
         if told < LEAST_WORDS and not (has_any and holds_half(said, query)):
@@ -163,14 +166,10 @@ def saying_little(items: Sequence[Ranked], query: str) -> dict[int, dict[str, fl
     return little
 
 
-def _said(candidate: Candidate, query: str) -> str:
-    """Return what a record says by itself: of a commit its message, but for names of files and branches.
-
-    A question after what changed is answered by a commit that says no more than where.
-    """
-    if candidate.kind != "commit" or newest_of(query) or "history" in signs_of(query):
-        return candidate.text
-    return _FILE_OR_BRANCH.sub(" ", message_of(candidate.text))
+@memoize(2**22)
+def _without_names(text: str) -> str:
+    """Return a commit's message without the names of files and branches."""
+    return _FILE_OR_BRANCH.sub(" ", message_of(text))
 
 
 def _is_whole_file(candidate: Candidate) -> bool:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from langchain_context_engine.text.text_tables import FENCE, fences, is_underline
+from langchain_context_engine.text.text_tables import FENCE, fences
 
 _LAST_LINE = re.compile(r"(?:\A|[\n\r]) *(?:`{3,}|~{3,})[ \t]*\Z")
 _SLOT = re.compile(r"\{\{([^{}]*)\}\}")
@@ -187,11 +187,9 @@ def open_fence_at(text: str, offset: int, *, is_read: bool = False) -> str:
     Args:
         text: The whole text.
         offset: Where a piece begins, 0 to `len(text)`.
-        is_read: As its author means it: marks below a title, as reStructuredText has them, open nothing.
-            Without it as Markdown shows it, where they do.
+        is_read: As its author means it, see `fences`.
     """
-    found = fences(text, lambda fence: not is_underline(text, fence)) if is_read else fences(text)
-    for opener, closer in found:
+    for opener, closer in fences(text, is_read=is_read):
         if opener.start(2) < offset and (closer is None or closer.start(2) >= offset):
             return opener[0]
     return ""

@@ -216,18 +216,21 @@ def tables(text: str) -> list[tuple[int, int, int]]:
 
 def fenced_blocks(text: str) -> list[Span]:
     """Return the spans of the fenced blocks, one that is never closed up to the end."""
-    found = fences(text, lambda fence: not is_underline(text, fence))
+    found = fences(text, is_read=True)
     return [(opener.start(), closer.end() if closer else len(text)) for opener, closer in found]
 
 
-def fences(
-    text: str, may_open: Callable[[re.Match[str]], bool] = lambda _: True
-) -> Iterator[tuple[re.Match[str], re.Match[str] | None]]:
+def fences(text: str, *, is_read: bool = False) -> Iterator[tuple[re.Match[str], re.Match[str] | None]]:
     """Yield the opening and the closing line of each fenced block, None for one that is never closed.
 
     As in CommonMark: three or more backticks or tildes, indented by at most three spaces; what follows the
     backticks on that line holds none; closed by a line of at least as many of the same and nothing else.
     One that stands behind a list marker is none where a line outside the item comes before its end.
+
+    Args:
+        text: The text.
+        is_read: As its author means it: marks below a title, as reStructuredText has them, open nothing.
+            Without it as Markdown shows it, where they do.
     """
     opener: re.Match[str] | None = None
     indent = seen = 0
@@ -238,7 +241,8 @@ def fences(
         seen = fence.end()
         if opener is None:
             is_near = is_listed or len(fence[1]) <= _DEEPEST
-            if is_near and (fence[2][0] == "~" or "`" not in fence[3]) and may_open(fence):
+            is_opener = is_near and (fence[2][0] == "~" or "`" not in fence[3])
+            if is_opener and not (is_read and _underlines(text, fence)):
                 opener, indent = fence, len(fence[1]) if is_listed else 0
         elif (
             not is_listed
@@ -257,7 +261,7 @@ def _leaves(text: str, indent: int) -> bool:
     return any(line.strip() and line[:indent].strip() for line in text.splitlines())
 
 
-def is_underline(text: str, fence: re.Match[str]) -> bool:
+def _underlines(text: str, fence: re.Match[str]) -> bool:
     """Return whether marks are the line below a heading of reStructuredText: at least as long as it."""
     line = text[text.rfind("\n", 0, max(0, fence.start() - 1)) + 1 : fence.start()].strip()
     return bool(line) and not fence[3].strip() and len(fence[2]) >= max(len(line), _LEAST_UNDERLINE)

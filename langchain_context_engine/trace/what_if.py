@@ -57,7 +57,8 @@ class Change:
         enters: The other passages that come in with it, in text order.
         is_smallest: Every whole number in between was tried, and none lets the candidate in.
         tried: How many numbers were tried; none of the smaller ones lets the candidate in.
-        undone_at: The first larger number, by doubled steps, that does not let it in; None where all do.
+        undone_at: The first larger number, by doubled steps, that does not let it in; None where none that
+            was tried does so.
         sentence: The same in words.
     """
 

@@ -333,8 +333,10 @@ _BELOW_TERM = frozenset({"RS", "IP"})
 _AFTER_TERM = frozenset("TP TQ IP HP PP P LP RE Pp Bl El".split())  # noqa: SIM905
 _LETTER = re.compile(r"[^\W\d_]")
 _TWO_TYPES = re.compile(r"[BIR]{2}")
-_MDOC = "Ar Cm Nm Pa Ev Va Li Dq Sq Ql Em Sy Op Dv Ic Xr Ad Ns Oo Oc No Pq Aq Bq It Fl Nd"
-_MDOC += " An Brq Cd D1 Dl Er Fa Fd Fn Fo Ft In Lk Ms Mt Qq Sx Tn Vt"
+_MDOC = (
+    "Ar Cm Nm Pa Ev Va Li Dq Sq Ql Em Sy Op Dv Ic Xr Ad Ns Oo Oc No Pq Aq Bq It Fl Nd "
+    "An Brq Cd D1 Dl Er Fa Fd Fn Fo Ft In Lk Ms Mt Qq Sx Tn Vt"
+)
 _OF_MDOC = frozenset(_MDOC.split())
 _SPOKEN = {"B", "I", "SM", "SB", "IP"} | _OF_MDOC | _ROFF_LEVELS.keys()
 _ROFF_WORD = re.compile(r'"([^"\n]*+)"?|([^\s"]\S*+)')
