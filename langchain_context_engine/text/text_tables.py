@@ -172,6 +172,8 @@ FENCE = re.compile(
 )
 """A line that may open or close a fenced block: its indent or list markers, the run, what follows that."""
 
+_MARKER = re.compile(r"\S{1,10} {1,4}")
+
 _DEEPEST = 3
 """Spaces that may indent a fence, beyond what indents the item that it stands in."""
 
@@ -233,17 +235,21 @@ def fences(text: str, *, is_read: bool = False) -> Iterator[tuple[re.Match[str],
             Without it as Markdown shows it, where they do.
     """
     opener: re.Match[str] | None = None
+    items = [0]  # what indents the items that the line stands in, as far as fences tell
     indent = seen = 0
     for fence in FENCE.finditer(text) if "```" in text or "~~~" in text else ():
         is_listed = bool(fence[1].strip())
-        if indent and _leaves(text[seen : fence.end()], indent):
+        while items[-1] and _leaves(text[seen : fence.end()], items[-1]):
+            items.pop()
+        if indent > items[-1]:
             opener, indent = None, 0
         seen = fence.end()
         if opener is None:
-            is_near = is_listed or len(fence[1]) <= _DEEPEST
+            is_near = is_listed or len(fence[1]) <= items[-1] + _DEEPEST
             is_opener = is_near and (fence[2][0] == "~" or "`" not in fence[3])
             if is_opener and not (is_read and _underlines(text, fence)):
-                opener, indent = fence, len(fence[1]) if is_listed else 0
+                items += [marker.end() for marker in _MARKER.finditer(fence[1])]
+                opener, indent = fence, items[-1]
         elif (
             not is_listed
             and len(fence[1]) <= indent + _DEEPEST

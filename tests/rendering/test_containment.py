@@ -6,7 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine.rendering.containment import close_fence, ends_with_fence, open_fence_at
@@ -54,6 +54,8 @@ def test_no_piece_of_any_text_swallows_the_next_passage(name, text, start, end, 
 
 @settings(deadline=None, max_examples=150)
 @given(MARKDOWN)
+@example("- ```\n  ```\n  ```\n```")  # the last one stands outside the item, and opens another
+@example("- - ```\n    ```\n  ```\n  ```\n  ```\nend")
 def test_closing_agrees_with_a_commonmark_parser(text):
     """B10."""
     closed = close_fence(text)
